@@ -1,4 +1,4 @@
-//! Calls that were refused and that a person may let through: each by a code, once, within ten minutes.
+//! Refused calls that a person may allow: each by a code, once, within ten minutes.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,12 +9,12 @@ use sprag_policy::call::ToolCall;
 
 use crate::event::Input;
 
-/// Refused calls that a person may still let through.
+/// Maximum number of refused calls that a person may still allow.
 const KEPT: usize = 16;
-/// How long an approval waits to be used.
+/// Seconds after which an unused approval expires.
 const APPROVAL_SECONDS: i64 = 600;
 
-/// The calls that were refused, and what became of them since.
+/// Refused calls and their state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RefusedCalls(Vec<RefusedCall>);
@@ -24,7 +24,7 @@ pub struct RefusedCall {
     call: Digest,
     pub code: Text<16>,
     pub rule: Text<64>,
-    /// What it was about, without secrets.
+    /// Summary of the call, without secrets.
     pub what: Text<200>,
     standing: RefusalState,
 }
@@ -33,21 +33,21 @@ pub struct RefusedCall {
 #[serde(rename_all = "snake_case")]
 enum RefusalState {
     Refused,
-    /// By a person, for one call.
+    /// A person allowed one call.
     Approved {
         until: Timestamp,
     },
-    /// By a person, who wants something else.
+    /// A person refused the call and wants another solution.
     Rejected,
-    /// The one call was made; the client may still ask about it.
+    /// The agent made the one call. The client may still ask about it.
     Used,
 }
 
-/// What a person has said of a call.
+/// The answer of a person about a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ApprovalAnswer {
     None,
-    /// Yes, and it is used up now.
+    /// The person allowed the call, and this use consumed the approval.
     Yes,
     No,
 }
@@ -57,7 +57,7 @@ impl RefusedCalls {
         self.0.is_empty()
     }
 
-    /// The calls a person may let through now.
+    /// Returns the calls that a person may allow now.
     pub fn open(self) -> impl Iterator<Item = RefusedCall> {
         self.0.into_iter().filter(|refused| refused.standing == RefusalState::Refused)
     }
@@ -75,17 +75,18 @@ impl RefusedCalls {
         meant.for_each(|refused| refused.standing = standing.clone());
     }
 
-    /// What cannot be marked as used must not be used.
+    /// Drops approvals. Sprag calls this when it cannot record the use, because an approval must count only
+    /// once.
     pub fn forget_single_use(&mut self) {
         self.0.retain(|refused| matches!(refused.standing, RefusalState::Refused | RefusalState::Rejected));
     }
 
-    /// Whether the one call that was let through is this one.
+    /// Reports whether this is the allowed call, already used.
     pub fn was_used(&self, call: Digest) -> bool {
         self.0.iter().any(|refused| refused.call == call && refused.standing == RefusalState::Used)
     }
 
-    /// Takes a person's word on a call: a yes counts once.
+    /// Returns the answer of a person about a call. An approval counts once.
     pub fn use_approval(&mut self, call: Digest, now: Timestamp) -> ApprovalAnswer {
         let Some(at) = self.0.iter().position(|refused| refused.call == call) else {
             return ApprovalAnswer::None;
@@ -104,8 +105,8 @@ impl RefusedCalls {
         }
     }
 
-    /// Notes a refusal and gives the code under which a person may lift it. `gate` tells the codes of two
-    /// gates apart that refuse the same call.
+    /// Records a refusal and returns the code with which a person may allow the call. `gate` makes the codes
+    /// of two gates different when both refuse the same call.
     pub fn refuse(&mut self, call: &ToolCall, gate: &str, rule: &str, input: &Input) -> String {
         let digest = digest_of(input, call);
         let code = code_of(digest, gate, input.session.as_str());
@@ -124,13 +125,14 @@ impl RefusedCalls {
     }
 }
 
-/// The same call: of a shell its line and where it runs, whatever else the agent says about it.
+/// Returns a digest that is equal for equal calls. For a shell call only the command line and its directory
+/// count.
 pub fn digest_of(input: &Input, call: &ToolCall) -> Digest {
     let what = call.command.clone().unwrap_or_else(|| call.input.to_string());
     Digest::hash_parts([call.name.as_str(), &input.cwd, &what])
 }
 
-/// Short enough to be typed. It opens nothing by itself: only a person's word does.
+/// Returns a code that is short enough to type. The code alone allows nothing: a person must approve it.
 fn code_of(call: Digest, gate: &str, session: &str) -> String {
     Digest::hash_parts([session, gate, &call.to_string()]).short()[..6].to_owned()
 }

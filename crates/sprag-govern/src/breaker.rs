@@ -1,8 +1,8 @@
-//! Bounded holding, once, for all gates: an agent that cannot or will not do what is asked is let
-//! go after a fixed number of holds, and what it owed becomes a debt.
+//! The limit on holds, shared by all gates. Sprag releases an agent after a fixed number of holds, and the
+//! unmet obligations become debts.
 //!
-//! It counts by digest, so a stop is held again when something new is wrong, however often it was
-//! held before; and by turn, so that many obligations together cannot hold longer than one.
+//! The breaker counts by digest, so that a new problem holds a stop again after earlier holds. It also counts
+//! by turn, so that many obligations together cannot hold longer than one.
 
 use std::collections::BTreeMap;
 
@@ -33,13 +33,13 @@ impl Default for BreakerSettings {
 pub const SECTION: SettingSection = SettingSection {
     name: "circuit_breaker",
     defaults: "\
-# Bounds on holding a stop. What is let go unmet becomes a debt (`sprag debt list`).
+# Limits on holding a stop. An obligation that is released unmet becomes a debt (`sprag debt list`).
 [circuit_breaker]
 # How often the same unmet obligation may hold a stop.
 max_blocks = 3
-# Seconds after the last hold at which a turn's count starts anew; 60 at least.
+# Seconds after the last hold at which the count of a turn starts again; at least 60.
 cooldown_seconds = 300
-# How often one turn may be held at all. Some clients override hooks at 8, others never do.
+# How often one turn may be held in total. Some clients override hooks at 8, others never do.
 max_per_turn = 6
 ",
     keys: &[
@@ -49,13 +49,13 @@ max_per_turn = 6
     ],
 };
 
-/// With less, every stop would start a turn of its own, and none would be bounded.
+/// Minimum cooldown in seconds. With less, every stop would start a new turn and the limit would not work.
 const LEAST_COOLDOWN: i64 = 60;
-/// Above this a client may give up on our hooks altogether.
+/// Maximum number of holds. Above it a client may ignore Sprag's hooks.
 const CEILING: u32 = 7;
 
 impl BreakerSettings {
-    /// Holds of one turn at most, whatever a configuration says.
+    /// Returns the maximum number of holds of one turn, for any configuration.
     pub fn per_turn(&self) -> u32 {
         self.max_per_turn.min(CEILING)
     }
@@ -65,7 +65,7 @@ impl BreakerSettings {
     }
 }
 
-/// A session that finds this many different things wrong is not held for yet another one.
+/// Maximum number of digests. A session with this many different problems is not held for another one.
 const DIGESTS: usize = 1024;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,11 +73,11 @@ pub struct Breaker {
     /// Holds of the current turn.
     turn: u32,
     last_hold: Option<Timestamp>,
-    /// Holds per digest. These never go back.
+    /// Holds per digest. These counts never decrease.
     held: BTreeMap<Digest, u32>,
 }
 
-/// Which of the open obligations hold this stop, and which are let go for good.
+/// The open obligations that hold this stop, and those that are released for good.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StopJudgement {
     pub hold: Vec<Digest>,
@@ -85,14 +85,15 @@ pub struct StopJudgement {
 }
 
 impl Breaker {
-    /// A new turn, or an obligation discharged: the turn's count starts anew.
+    /// Starts the count of the turn again, after a new turn or a met obligation.
     pub fn reset_turn(&mut self) {
         self.turn = 0;
     }
 
-    /// Counts the holds of the current turn from the records of a journal, where no state can be kept.
+    /// Counts the holds of the current turn from the records of a journal, for callers without a stored
+    /// state.
     pub fn from_records(records: &[Record]) -> Breaker {
-        // A hold of ours may come back as a prompt; only a person's starts a turn.
+        // A hold may come back as a prompt. Only a prompt of a person starts a turn.
         let starts_turn = |event: &RecordedEvent| {
             matches!(event, RecordedEvent::Prompted(RecordedPrompt { author: PromptAuthor::User, .. }))
         };
@@ -110,12 +111,12 @@ impl Breaker {
         Breaker { turn: u32::try_from(holds).unwrap_or(u32::MAX), ..Breaker::default() }
     }
 
-    /// Reports whether the turn was held as often as it may be.
+    /// Reports whether the turn reached its maximum number of holds.
     pub fn is_turn_spent(&self, limits: &BreakerSettings) -> bool {
         self.turn >= limits.per_turn()
     }
 
-    /// Judges one stop. Counts once, however many obligations are open.
+    /// Judges one stop. Counts one hold for it, for any number of open obligations.
     pub fn judge(&mut self, open: &[Digest], limits: &BreakerSettings, now: Timestamp) -> StopJudgement {
         if self.last_hold.is_some_and(|last| now.seconds_since(last) >= limits.cooldown()) {
             self.turn = 0;
@@ -211,7 +212,7 @@ mod tests {
     }
 
     proptest! {
-        /// However the digests, the clock and the limits play together.
+        /// The limits hold for any digests, times and settings.
         #[test]
         fn holds_are_bounded(
             stops in proptest::collection::vec((proptest::collection::vec(0u8..6, 0..4), 0i64..2000), 0..200),

@@ -1,6 +1,5 @@
-//! The governor: pure functions. [`shared`] and [`ask`] say what has to be known, [`before`] what has to be
-//! done first, and [`decide`] turns state and event into state, verdict and effects. Everything a client
-//! ever hears comes out of here.
+//! The governor, as pure functions. [`shared`] and [`ask`] return the facts that gates need, and [`before`]
+//! returns the actions that come first. [`decide`] turns state and event into state, verdict and effects.
 
 use sprag_base::digest::Digest;
 use sprag_base::text::Text;
@@ -23,21 +22,21 @@ use crate::session_facts::{Process, SessionFacts};
 use crate::settings::GovernSettings;
 use crate::verdict::{Ruling, Verdict, Vote};
 
-/// How often a stop with the same digest passes because the agent asks the user something.
+/// How often a stop with the same digest passes because the agent asks the user a question.
 const QUESTIONS: u8 = 2;
 
-/// What came of one event.
+/// The result of one event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     pub session: Session,
     pub verdict: Verdict,
     pub effects: Vec<RecordEffect>,
     pub weight: Durability,
-    /// What came of a report, where its gate says so.
+    /// The result of a report, if its gate sets one.
     pub outcome: Option<ReportOutcome>,
 }
 
-/// Whether the record of this step must be on disk before the client hears the verdict.
+/// Whether the record of this step must be on disk before the client gets the verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
     Telemetry,
@@ -74,18 +73,18 @@ pub fn before(session: &Session, input: &Input, settings: &GovernSettings) -> Ve
     actions
 }
 
-/// Reports whether no gate is asked about this event.
+/// Reports whether no gate judges this event.
 fn is_unasked(session: &Session, input: &Input) -> bool {
     is_errands_end(input)
         || matches!(&input.event, Event::StopRequested(stop) if is_ungoverned(session, input, stop))
 }
 
-/// Everything that is known when an event is decided.
+/// Everything that is known when Sprag decides an event.
 #[derive(Clone, Debug, Default)]
 pub struct DecisionFacts {
     pub answers: Answers,
     pub prepared: Prepared,
-    /// The process of the client, if it is another one than before.
+    /// The process of the client, if it changed.
     pub client: Option<Process>,
 }
 
@@ -115,12 +114,12 @@ pub fn decide(mut session: Session, input: &Input, facts: &DecisionFacts, policy
             effects: &mut effects,
             outcome: &mut outcome,
         });
-        // What a gate could not see it looks for again, whether or not there is more of it by then.
+        // A gate that could not find its facts looks again at the next stop.
         is_judged &= !votes.iter().any(|(_, vote)| *vote == Vote::Unsure);
         verdict = combine(&mut session, votes, input, policy, &mut effects);
         session.about.intent.clone_from(&session.gates.scope.chosen);
     }
-    // First, so that it is the last to be cut.
+    // First, so that a length limit cuts it last.
     if let Some(anchor) = &input.anchor {
         verdict.notes.insert(0, anchor.clone());
     }
@@ -153,14 +152,14 @@ pub fn decide(mut session: Session, input: &Input, facts: &DecisionFacts, policy
     Step { session, verdict, effects, weight, outcome }
 }
 
-/// The answer when Sprag itself failed at an event: the strictest of what its gates declare. `raw` is
-/// the payload as it came, as far as it can be read.
+/// Returns the answer when Sprag itself fails at an event: the strictest that the gates declare. `raw` is the
+/// readable part of the payload.
 pub fn on_fault(event: EventKind, raw: &str, what: &str) -> Verdict {
     let strictest = gates::ALL
         .iter()
         .map(|gate| ((gate.on_fault)(event, raw), gate.name))
         .max_by_key(|&(fault, _)| fault);
-    let reason = || Reason::new("fault", format!("sprag cannot judge this call: {what}"), "sprag doctor");
+    let reason = || Reason::new("fault", format!("cannot judge this call: {what}"), "sprag doctor");
     let ruling = match strictest {
         Some((OnFault::Ask, gate)) => Ruling::Ask { gate, reason: reason() },
         Some((OnFault::Deny, gate)) => Ruling::Hold { gate, reason: reason(), also: Vec::new() },
@@ -169,7 +168,7 @@ pub fn on_fault(event: EventKind, raw: &str, what: &str) -> Verdict {
     Verdict { ruling, ..Verdict::default() }
 }
 
-/// What every event tells about its session, whatever the gates think of it.
+/// Updates the facts about the session that every event carries.
 fn take_note(session: &mut Session, input: &Input, facts: &DecisionFacts) {
     let shared = &facts.answers.shared;
     let about = &mut session.about;
@@ -179,7 +178,7 @@ fn take_note(session: &mut Session, input: &Input, facts: &DecisionFacts) {
         about.root = input.root.clone();
         about.head = shared.head.clone();
     }
-    // What is said about a session that has ended does not begin it again.
+    // A report about an ended session does not start it again.
     if !matches!(input.event, Event::Reported(_)) {
         about.ended = matches!(input.event, Event::SessionEnded { .. });
     }
@@ -217,7 +216,7 @@ fn take_note(session: &mut Session, input: &Input, facts: &DecisionFacts) {
     }
 }
 
-/// What is open when somebody reports something: a report is what discharges.
+/// Returns the gates with open obligations if the event is a report. Only reports discharge obligations.
 fn open_before_report(session: &Session, input: &Input) -> Vec<&'static str> {
     match input.event {
         Event::Reported(_) => owing(session, input),
@@ -229,7 +228,7 @@ fn owing(session: &Session, input: &Input) -> Vec<&'static str> {
     session.gates.open(&input.session).into_iter().map(|(gate, _)| gate).collect()
 }
 
-/// An obligation that is met gives the turn its full count of holds back.
+/// Resets the holds of the turn if the event met an obligation.
 fn discharge(session: &mut Session, before: &[&'static str], input: &Input) {
     if before.is_empty() {
         return;
@@ -242,7 +241,7 @@ fn discharge(session: &mut Session, before: &[&'static str], input: &Input) {
     }
 }
 
-/// Whether the worktree has to be kept as it is, because this call may be the first to change it.
+/// Reports whether Sprag must keep the baseline, because this call may be the first change of the session.
 fn wants_baseline(about: &SessionFacts, input: &Input) -> bool {
     match &input.event {
         Event::ToolRequested { call } => {
@@ -260,7 +259,7 @@ fn may_change(call: &ToolCall, input: &Input) -> bool {
     }
 }
 
-/// A call that was let through and may change something.
+/// Notes a call that passed and may change something.
 fn take_note_of_work(about: &mut SessionFacts, input: &Input) {
     let Event::ToolRequested { call } = &input.event else {
         return;
@@ -274,8 +273,8 @@ fn take_note_of_work(about: &mut SessionFacts, input: &Input) {
     }
 }
 
-/// Not a governed turn: a sub-agent's, waiting is not stopping, a plan changes nothing, and a session
-/// that did nothing owes nothing.
+/// Reports whether a stop is not governed: stops of sub-agents, of agents that wait or plan, and of sessions
+/// that did nothing and owe nothing.
 fn is_ungoverned(session: &Session, input: &Input, stop: &StopRequest) -> bool {
     let waits = match stop.waiting {
         BackgroundWork::Yes => true,
@@ -289,7 +288,8 @@ fn is_ungoverned(session: &Session, input: &Input, stop: &StopRequest) -> bool {
         || (!session.about.worked && !session.about.lost && !owes())
 }
 
-/// Whoever was sent to review another's work owes nothing of its own.
+/// Reports whether the event ends a session that works for another one, such as a review. It owes nothing
+/// itself.
 fn is_errands_end(input: &Input) -> bool {
     let ends = matches!(
         input.event,
@@ -328,7 +328,7 @@ fn combine(
         }
     }
     match kind {
-        // Held within the same bounds, but what the session owes is judged at its own stop.
+        // The breaker bounds these holds too. The session's own obligations are judged at its own stop.
         EventKind::SubagentStopped => verdict.ruling = judge_aside(session, owed, input, policy),
         EventKind::TaskCompleting if !owed.is_empty() => {
             verdict.ruling = judge_aside(session, owed, input, policy);
@@ -365,7 +365,7 @@ fn combine(
                 verdict.rewrite = None;
             }
         }
-        // What happened cannot be held: an objection to it is a note.
+        // An event that already happened cannot be held, so an objection becomes a note.
         _ => verdict.notes.extend(
             asks.into_iter()
                 .chain(holds)
@@ -375,7 +375,7 @@ fn combine(
     verdict
 }
 
-/// The stop pipeline: the first unmet obligation is the answer, the others are listed with it.
+/// Judges a stop. The first unmet obligation is the answer; the others are listed with it.
 fn judge_stop(
     session: &mut Session,
     owed: Vec<(&'static str, Obligation)>,
@@ -383,7 +383,7 @@ fn judge_stop(
     policy: &GovernSettings,
     effects: &mut Vec<RecordEffect>,
 ) -> Ruling {
-    // A gate that is content again has nothing that was let go.
+    // A gate without an open obligation has no released one either.
     session.stops.released.retain(|let_go| owed.iter().any(|(gate, _)| let_go.gate.as_str() == *gate));
     let owed = unreleased(session, owed);
     let discharged =
@@ -411,7 +411,7 @@ fn judge_stop(
     as_hold(held.into_iter())
 }
 
-/// Something else than the session's own stop, bounded all the same.
+/// Judges the stop of a sub-agent or the completion of a task, with the same limits on holds.
 fn judge_aside(
     session: &mut Session,
     owed: Vec<(&'static str, Obligation)>,
@@ -433,7 +433,7 @@ fn tell(session: &mut Session, held: &[(&'static str, Obligation)]) {
     }
 }
 
-/// The first is the answer, the others are listed with it.
+/// Returns a hold with the first obligation as the answer and the others as a list.
 fn as_hold(held: impl Iterator<Item = (&'static str, Obligation)>) -> Ruling {
     let mut held = held;
     match held.next() {
@@ -446,7 +446,7 @@ fn as_hold(held: impl Iterator<Item = (&'static str, Obligation)>) -> Ruling {
     }
 }
 
-/// What a gate that is unsure owed before, it still owes.
+/// Adds the earlier obligations of gates that are unsure.
 fn with_unsure(
     session: &Session,
     mut owed: Vec<(&'static str, Obligation)>,
@@ -470,7 +470,7 @@ fn let_go(gate: &str, obligation: &Obligation) -> ReleasedDuty {
     ReleasedDuty { gate: Text::from(gate), digest: obligation.digest }
 }
 
-/// An agent that asks its user something is let through: its obligations stay open.
+/// Reports whether the stop passes because the agent asks the user a question. Its obligations stay open.
 fn passes_as_question(session: &mut Session, owed: &[(&'static str, Obligation)], input: &Input) -> bool {
     let Event::StopRequested(stop) = &input.event else {
         return false;

@@ -1,5 +1,5 @@
-//! One vocabulary for all clients. A client's file turns its own JSON into an [`Input`]; nothing
-//! behind that file knows which client it was, but by name.
+//! One vocabulary for all clients. The file of a client turns its JSON into an [`Input`]. All other code
+//! knows the client only by name.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,37 +12,38 @@ use sprag_shell::ShellStart;
 
 use crate::report::Report;
 
-/// One event with what is known around it.
+/// One event with its context.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Input {
     pub at: Timestamp,
     pub session: SessionId,
     /// Name of the client, as in `sprag hook NAME`.
     pub client: String,
-    /// Working directory as the client gave it; it need not exist any more.
+    /// Working directory as the client gave it. The directory may no longer exist.
     pub cwd: String,
-    /// The project the client was started for, where it says so: an agent may `cd` away from it.
+    /// Project for which the client was started, if the client says so. The agent may change to another
+    /// directory.
     pub project: Option<String>,
-    /// Where the client writes the session's talk down, where it says so.
+    /// File to which the client writes the transcript, if the client says so.
     pub transcript: Option<String>,
-    /// Root of the worktree this is about; empty outside git.
+    /// Root of the worktree of this event; empty outside git.
     pub root: String,
-    /// The user's home; empty where it is not known.
+    /// Home directory of the user; empty if unknown.
     pub home: String,
     pub actor: Actor,
-    /// What kind of agent the session's own is, where the client was started as one.
+    /// Agent type of the session's own agent, if the client was started with one.
     pub agent: Option<Text<128>>,
     pub presence: Presence,
     pub errand: SessionPurpose,
-    /// The stage of a plan that the session works on, where a run has started it for one.
+    /// Stage of a plan that the session works on, if a run started it.
     pub stage: Option<Text<64>>,
-    /// What a stage's session has to be told again.
+    /// Reminder for the session of a stage.
     pub anchor: Option<ContextNote>,
     pub event: Event,
 }
 
 impl Input {
-    /// An event of the session's own agent, somewhere, with somebody there.
+    /// Returns an event of the session's own agent, attended and without a worktree.
     pub fn new(at: Timestamp, session: SessionId, event: Event) -> Input {
         Input {
             at,
@@ -63,13 +64,13 @@ impl Input {
         }
     }
 
-    /// The same in a worktree.
+    /// Returns the same event with this worktree.
     #[must_use]
     pub fn within(self, root: &str) -> Input {
         Input { cwd: root.to_owned(), root: root.to_owned(), ..self }
     }
 
-    /// Where a command line of this event starts.
+    /// Returns the directory and home in which a command line of this event starts.
     pub fn start(&self) -> ShellStart {
         let known = |place: &str| (!place.is_empty()).then(|| place.to_owned());
         ShellStart { cwd: known(&self.cwd), home: known(&self.home) }
@@ -81,28 +82,28 @@ impl Input {
     }
 }
 
-/// Who acts: the session's own agent, or one it started.
+/// The acting agent: the session's own agent, or one that it started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Actor {
     Main,
     Subagent { id: Text<128>, kind: Text<128> },
 }
 
-/// Whether somebody can answer a question.
+/// Whether a user can answer a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
     Attended,
     Headless,
 }
 
-/// What a session is there for.
+/// The purpose of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionPurpose {
-    /// Its user's work.
+    /// The work of its user.
     Own,
-    /// Sprag has started it to review another's. It owes nothing when it stops.
+    /// Sprag started it to review the work of another session. It owes nothing when it stops.
     Review,
-    /// A check has started it. The same.
+    /// A check started it. It owes nothing when it stops.
     Check,
 }
 
@@ -148,27 +149,27 @@ impl StartSource {
     }
 }
 
-/// Who wrote a prompt. Clients also send prompts that no person typed.
+/// The author of a prompt. Clients also send prompts that no person typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PromptAuthor {
     User,
     Client,
-    /// A hold of ours that the client hands back as the next prompt.
+    /// Sprag: a hold that the client sends back as the next prompt.
     Sprag,
 }
 
-/// An agent wants to end its turn.
+/// The request of an agent to end its turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StopRequest {
     pub last_message: Text<4000>,
     pub waiting: BackgroundWork,
     pub planning: bool,
-    /// The client says that a stop hook has already held this turn. One bit, not a count.
+    /// The client says that a stop hook already held this turn. It gives no count.
     pub again: bool,
 }
 
-/// Whether work of the session still runs in the background: then the agent will stop again.
+/// Whether work of the session still runs in the background. If so, the agent will stop again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BackgroundWork {
     Yes,
@@ -215,7 +216,7 @@ impl EventKind {
         EventKind::Tick,
     ];
 
-    /// The `kind` of the record this event leaves.
+    /// Returns the `kind` of the record of this event.
     pub fn name(self) -> &'static str {
         match self {
             EventKind::SessionStarted => "session.started",
@@ -258,7 +259,7 @@ impl Event {
 }
 
 impl StopRequest {
-    /// The agent ends its turn by asking the user something: its last sentence is a question.
+    /// Reports whether the agent ends its turn with a question to the user: its last sentence is a question.
     pub fn asks(&self) -> bool {
         let message = self.last_message.as_str().trim_end_matches(|c: char| {
             c.is_whitespace() || matches!(c, '"' | '\'' | ')' | '*' | '_' | '`' | '”' | '’' | '」')

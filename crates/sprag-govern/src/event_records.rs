@@ -16,7 +16,7 @@ use crate::reason::Reason;
 use crate::report::ReviewResult;
 use crate::verdict::{Ruling, Verdict};
 
-/// A record of the journal: an event and the ruling on it. Both stand side by side in one body.
+/// A record of the journal: an event and the ruling on it, side by side in one body.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventRecord {
     pub event: RecordedEvent,
@@ -48,7 +48,7 @@ impl TypedRecord for EventRecord {
 }
 
 records! {
-    /// What happened in a session, without the ruling on it.
+    /// An event of a session, without the ruling on it.
     pub enum RecordedEvent {
         SessionStarted(StartedSession) = "session.started",
         SessionEnded(EndedSession) = "session.ended",
@@ -82,9 +82,9 @@ records! {
 }
 
 records! {
-    /// The records of the journal that are no event.
+    /// Records of the journal that are not events.
     pub enum SnapshotRecord {
-        /// The whole state of a session stands beside it.
+        /// A snapshot: its line also carries the whole state of the session.
         Taken(JournalSnapshot) = "snapshot",
     }
 }
@@ -92,7 +92,7 @@ records! {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct JournalSnapshot {
-    /// Events before it.
+    /// Number of events before it.
     pub events: u64,
 }
 
@@ -106,7 +106,7 @@ pub struct RecordedRuling {
     pub reason: Option<Reason>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<ContextNote>,
-    /// Why a call was made with another input.
+    /// Why the call ran with another input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rewritten: Option<Text<1000>>,
 }
@@ -142,10 +142,10 @@ pub struct RecordedCall {
     pub tool: Text<128>,
     pub effect: ToolEffect,
     pub input: Text<200>,
-    /// The name that the client gave the call.
+    /// Id that the client gave the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<Text<128>>,
-    /// How it went, once it is finished.
+    /// Result of the call, once it is finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Text<16>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -276,7 +276,7 @@ impl RulingName {
 }
 
 impl EventRecord {
-    /// Returns a sentence for `sprag session explain` about what `who` did and what was ruled on it.
+    /// Returns a sentence for `sprag session explain`: the action of `who` and the ruling on it.
     pub fn describe(&self, record: &Record, who: &str) -> String {
         let told = self.event.describe(who);
         let RecordedRuling { verdict, gate, reason, .. } = &self.ruling;
@@ -305,7 +305,7 @@ impl RecordedEvent {
                 let asker = match prompt.author {
                     PromptAuthor::User => "the user",
                     PromptAuthor::Client => "the client",
-                    PromptAuthor::Sprag => "sprag, handed back by the client,",
+                    PromptAuthor::Sprag => "Sprag (returned by the client)",
                 };
                 format!("{asker} asked: {}", line(prompt.text.as_str()))
             }
@@ -329,34 +329,34 @@ impl RecordedEvent {
             RecordedEvent::Compacting(_) => "the context was compacted".to_owned(),
             RecordedEvent::Noticed(notice) => {
                 let (what, message) = (line(notice.what.as_str()), line(notice.message.as_str()));
-                format!("the client noticed {what}: {message}")
+                format!("the client sent notice {what}: {message}")
             }
             RecordedEvent::Observed(observed) => format!("{who} noted: {}", line(observed.note.as_str())),
             RecordedEvent::Approved(code) => {
-                format!("a person let one refused call through (`{}`)", line(code.code.as_str()))
+                format!("a person allowed one refused call (`{}`)", line(code.code.as_str()))
             }
             RecordedEvent::Rejected(code) => {
-                format!("a person refused one call for good (`{}`)", line(code.code.as_str()))
+                format!("a person rejected one refused call (`{}`)", line(code.code.as_str()))
             }
             RecordedEvent::IntentSelected(selected) => {
                 let (intent, class) = (line(selected.intent.as_str()), selected.class.name());
-                format!("{who} works for intent `{intent}` ({class})")
+                format!("{who} selected intent `{intent}` ({class})")
             }
             RecordedEvent::IntentDone(done) => {
-                format!("{who} calls intent `{}` done", line(done.intent.as_str()))
+                format!("{who} reported intent `{}` as done", line(done.intent.as_str()))
             }
-            RecordedEvent::Reflected(_) => "what was learned was handed in".to_owned(),
+            RecordedEvent::Reflected(_) => "candidates were submitted".to_owned(),
             RecordedEvent::Skipped(skip) => {
                 let (decider, why) = (skip.decider.name(), line(skip.why.as_str()));
                 format!("the reflection was skipped by the {decider}: {why}")
             }
-            RecordedEvent::VerificationAsked(_) => format!("{who} had the checks run"),
+            RecordedEvent::VerificationAsked(_) => format!("{who} ran the checks"),
             RecordedEvent::Referred(used) => {
-                format!("learnings {} were of use: {}", quoted_list(&used.ids), line(used.how.as_str()))
+                format!("learnings {} were useful: {}", quoted_list(&used.ids), line(used.how.as_str()))
             }
             RecordedEvent::ReviewDecided(decided) => {
                 let (word, summary) = (decided.word.name(), line(decided.summary.as_str()));
-                format!("a {} says {word}: {summary}", decided.by)
+                format!("a {} decided {word}: {summary}", decided.by)
             }
             RecordedEvent::Misdirected(_) => "a reviewer named another session".to_owned(),
             RecordedEvent::ReviewerStarted(started) => {

@@ -1,4 +1,4 @@
-//! Facts that the host finds. A fact that several gates need is shared; all others are the answer of one gate.
+//! Facts that the host finds. A fact that several gates need is shared; other facts answer one gate.
 
 use std::ops::BitOr;
 
@@ -21,16 +21,16 @@ impl SharedNeeds {
     pub const HEAD: SharedNeeds = SharedNeeds(1);
     /// Open debts of this clone.
     pub const DEBTS: SharedNeeds = SharedNeeds(1 << 1);
-    /// What has changed since the session started.
+    /// The changes since the session started.
     pub const CHANGES: SharedNeeds = SharedNeeds(1 << 2);
     /// The hash of the working tree.
     pub const TREE: SharedNeeds = SharedNeeds(1 << 3);
-    /// The rules that restrict, as far as they concern the call.
+    /// The restricting rules that concern the call.
     pub const RULES: SharedNeeds = SharedNeeds(1 << 4);
     /// The rules that allow.
     pub const ALLOWS: SharedNeeds = SharedNeeds(1 << 5);
 
-    /// Reports whether finding them may take long.
+    /// Reports whether finding these facts may take long.
     pub fn is_slow(self) -> bool {
         self.0 & (SharedNeeds::CHANGES.0 | SharedNeeds::TREE.0) != 0
     }
@@ -48,7 +48,8 @@ impl BitOr for SharedNeeds {
     }
 }
 
-/// Facts that several gates read. `None`: nobody needs it, or it could not be found out.
+/// Facts that several gates read. `None` means that no gate needs the fact, or that the host could not find
+/// it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SharedFacts {
     pub head: Option<Text<64>>,
@@ -57,7 +58,7 @@ pub struct SharedFacts {
     pub tree: Option<Text<64>>,
     pub rules: Option<RuleSet>,
     pub allows: Option<RuleSet>,
-    /// The records of the session were there, and are not any more.
+    /// The records of the session existed and are gone.
     pub lost: bool,
 }
 
@@ -65,38 +66,39 @@ pub struct SharedFacts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DetectedTracker {
     pub name: Text<16>,
-    /// Tickets are closed there: a session need not be asked as such. A remote alone is no such sign.
+    /// Whether tickets are closed there. Then Sprag need not ask about the session itself. A git remote alone
+    /// does not count.
     pub is_for_tickets: bool,
-    /// What is being worked on, as it said when it was last asked.
+    /// The ticket in work, as of the last query.
     pub active: Option<ActiveTicket>,
 }
 
-/// What became of a ticket that a call was to close.
+/// The result of a call that was to close a ticket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Closed {
     pub call: Text<128>,
     pub ticket: Ticket,
-    /// `None`: nobody can tell.
+    /// `None` if the host cannot find out.
     pub is_closed: Option<bool>,
 }
 
-/// What has changed since the session started.
+/// The changes since the session started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionChanges {
     pub size: Size,
-    /// Relative to the worktree, and whole: files are opened by them. What is shown is cut when it is.
+    /// Relative to the worktree and not shortened, because the host opens files by them.
     pub paths: Vec<String>,
-    /// Lines that say that something is left to do.
+    /// Added lines that mark open work.
     pub marks: Vec<TodoMark>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Size {
-    /// Outside git, or in a session whose start nobody saw.
+    /// Outside git, or in a session without a known start.
     #[default]
     Unknown,
-    /// Added and removed.
+    /// Added and removed lines.
     Lines(u64),
 }
 
@@ -107,7 +109,7 @@ pub struct TodoMark {
     pub text: Text<200>,
 }
 
-/// What the surroundings of a session say of its agent's role, as it is written.
+/// Marks of an agent's role around a session, as written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RoleMarks {
     /// `AGENT_ROLE`
@@ -120,16 +122,16 @@ pub struct RoleMarks {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenPath {
     pub named: String,
-    /// Absolute, once with its links followed and once without.
+    /// Absolute paths: with links followed, and without.
     pub paths: [String; 2],
     pub how: WriteEffect,
 }
 
-/// What a call has done to a guarded file.
+/// Damage that a call did to a protected file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProtectedDamage {
-    /// It is as it was; what it became is kept, unless it was gone.
+    /// Sprag restored the file. The changed version is kept, unless the file was gone.
     Restored {
         path: String,
         kept: Option<String>,
@@ -148,34 +150,34 @@ impl ProtectedDamage {
     }
 }
 
-/// What becomes of what is below a path.
+/// The effect of a write on the contents of a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteEffect {
-    /// It stays.
+    /// The contents stay.
     Written,
-    /// It goes too.
+    /// The contents are removed.
     Removed,
 }
 
-/// A conflict marker that git, or somebody, left in a file.
+/// A conflict marker in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConflictMarker {
     /// Relative to the worktree.
     pub path: Text<200>,
     pub line: u32,
-    /// Of the conflict's own text.
+    /// Digest of the text of the conflict.
     pub digest: Digest,
 }
 
-/// What was found in the lines a commit would add.
+/// Findings in the lines that a commit would add.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Staged {
     pub found: Vec<StagedFinding>,
-    /// Whether all of them could be looked at.
+    /// Whether all lines were checked.
     pub is_whole: bool,
 }
 
-/// A line that must not be committed as it is.
+/// A line that must not be committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StagedFinding {
     /// Relative to the repository.
@@ -186,8 +188,8 @@ pub struct StagedFinding {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StagedFault {
-    /// What kind of secret, never which.
+    /// The kind of secret, never the secret itself.
     Secret { kind: Text<32> },
-    /// A conflict with all its marks.
+    /// A conflict with all its markers.
     Markers,
 }

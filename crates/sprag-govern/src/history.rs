@@ -1,4 +1,4 @@
-//! Plain data for every screen, and the sentences a record is told in.
+//! Plain data for the screens, and the sentence that describes a record.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,16 +16,16 @@ use crate::gates::records::GateRecord;
 use crate::obligation::OpenDebt;
 use crate::obligation::records::DebtRecord;
 
-/// `sprag status`.
+/// Data of `sprag status`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StatusView {
     pub sessions: Vec<SessionRow>,
     pub obligations: Vec<OpenObligation>,
     pub debts: Vec<OpenDebt>,
-    /// Where tickets live, as far as that was found.
+    /// Name of the tracker that is used here, if Sprag found one.
     pub tracker: Text<16>,
     pub warnings: Vec<String>,
-    /// Why nothing is governed here at the moment.
+    /// The reason why Sprag governs nothing here now.
     pub off: Option<String>,
 }
 
@@ -64,7 +64,7 @@ pub struct SessionRow {
 const PROMPT_CHARS: usize = 60;
 
 impl SessionList {
-    /// Newest first.
+    /// Returns the rows, newest first.
     pub fn rows(&self) -> Vec<&SessionRow> {
         let mut rows: Vec<&SessionRow> = self.rows.iter().collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.last));
@@ -114,7 +114,7 @@ impl Projection for SessionList {
         row.started = row.started.min(record.at);
         row.last = row.last.max(record.at);
         row.events += 1;
-        // What is said about a session neither holds nor begins it.
+        // A report about a session neither holds it nor starts it again.
         if actor.client.as_str() != REPORTER {
             let ruling = RecordedRuling::read(record);
             row.holds += u64::from(ruling.is_some_and(|ruling| ruling.verdict == RulingName::Hold));
@@ -123,19 +123,8 @@ impl Projection for SessionList {
     }
 }
 
-/// Returns the start of a prompt on one line, cut between two words.
-fn first_words(prompt: &str) -> Text<PROMPT_CHARS> {
-    let line = prompt.split_whitespace().collect::<Vec<_>>().join(" ");
-    let line = one_line(&line);
-    if line.chars().count() <= PROMPT_CHARS {
-        return Text::from(line.as_str());
-    }
-    let cut: String = line.chars().take(PROMPT_CHARS - 3).collect();
-    let words = cut.rsplit_once(' ').map_or(cut.as_str(), |(words, _)| words);
-    Text::from(format!("{words}...").as_str())
-}
-
-/// A record as a sentence, for `sprag session explain`. `None`: nothing a reader wants to hear of.
+/// Returns a record as a sentence for `sprag session explain`, or `None` for a record that readers do not
+/// need.
 pub fn sentence(record: &Record) -> Option<String> {
     let who = match record.actor.as_ref().and_then(|actor| actor.role.as_ref().or(actor.agent.as_ref())) {
         Some(agent) => format!("sub-agent `{}`", one_line(agent.as_str())),

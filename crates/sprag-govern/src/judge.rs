@@ -1,6 +1,6 @@
-//! A second pair of eyes on a permission nobody's rules speak about: any program of the user's
-//! choice that reads one JSON object and prints one. It is believed only when it answers in time, in
-//! form and with confidence; everything else leaves the question to the user.
+//! The judge: a program of the user that answers permission questions which no rule covers. It reads one JSON
+//! object and prints one. An answer counts only if it is in time, well-formed and confident; otherwise the
+//! client asks the user.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -15,19 +15,19 @@ use sprag_policy::call::{InputCompleteness, ToolCall};
 
 use crate::event::Input;
 
-/// What came of asking it.
+/// The result of asking the judge.
 #[derive(Clone, Debug, PartialEq)]
 pub enum JudgeResult {
     Answered {
         answer: JudgeAnswer,
         millis: u64,
     },
-    /// Too late, or not in form.
+    /// The judge answered too late, or not in the expected form.
     Failed {
         what: Text<200>,
         millis: u64,
     },
-    /// It was not asked at all.
+    /// Sprag did not ask the judge.
     Unasked {
         why: Text<200>,
     },
@@ -61,7 +61,7 @@ impl Opinion {
 }
 
 impl JudgeAnswer {
-    /// Reads what a judge printed: one object and nothing else.
+    /// Reads the output of a judge: one object and nothing else.
     pub fn parse(output: &[u8]) -> Result<JudgeAnswer, String> {
         let answer: JudgeAnswer = serde_json::from_slice(output).map_err(|error| error.to_string())?;
         match answer.confidence {
@@ -71,11 +71,11 @@ impl JudgeAnswer {
     }
 }
 
-/// Bytes of a question at most.
+/// Maximum bytes of a question.
 const QUESTION: usize = 8 * 1024;
 
-/// What a judge is asked: the call without its secrets, and where it would run. `None`: it is too long, and
-/// nobody can judge what he is not shown.
+/// Returns the question for a judge: the call without its secrets, and its directory. Returns `None` if the
+/// call is too long, because the judge would see only a part.
 pub fn question(input: &Input, call: &ToolCall) -> Option<Vec<u8>> {
     let body = json!({
         "v": 1,
@@ -112,12 +112,12 @@ pub struct JudgeFailureRecord {
     pub ms: u64,
 }
 
-/// Failures in a row after which it is left alone.
+/// Failures in a row after which Sprag stops asking the judge.
 const FAILURES: u32 = 3;
-/// For how long; then one question is tried.
+/// Seconds of that pause. After it Sprag tries one question.
 const REST_SECONDS: i64 = 60;
 
-/// How the judge of this clone has been doing, folded from the log.
+/// Reliability of the judge in this clone, folded from the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reliability {
     failures: u32,

@@ -1,7 +1,7 @@
-//! The rules of Sprag. Nothing in this crate reads a clock, a file, the environment or a
-//! process, and nothing prints: what it needs to know comes in, what it wants done goes out.
+//! The rules of Sprag. This crate does no input or output: it reads no clock, file, environment or process.
+//! Callers pass the facts in, and the crate returns the decision and the records to write.
 //!
-//! Start at [`decide`]: the two functions there are the whole governor.
+//! Start at [`decide`]: its functions are the whole governor.
 
 pub mod approval;
 pub mod breaker;

@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use sprag_base::text::Text;
 
-/// Why something is held, and the way out.
+/// The reason of a hold or a refusal, and the next step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reason {
-    /// For programs: stable, `snake_case`.
+    /// Stable `snake_case` code for programs.
     pub code: Text<64>,
-    /// For people: a lower-case fragment.
+    /// Lower-case fragment for people and agents.
     pub why: Text<1000>,
-    /// What resolves it, best a command that works when pasted.
+    /// The step that resolves it, preferably a command that works when pasted.
     pub next: Text<400>,
 }
 
@@ -22,8 +22,8 @@ impl Reason {
 }
 
 impl Reason {
-    /// The hold of a stop, as the agent reads it. It starts with our name, so that a client that
-    /// hands it back as a prompt does not pass it off as a person's.
+    /// Returns the text of a held stop, as the agent reads it. The text starts with `sprag:`. If the client
+    /// returns it as a prompt, Sprag then knows that no person wrote it.
     pub fn hold_text(&self, also: &[Reason]) -> Text<4000> {
         let mut text = format!("sprag: {}\n  next: {}", self.why, self.next);
         if !also.is_empty() {
@@ -35,7 +35,7 @@ impl Reason {
         Text::new(text)
     }
 
-    /// The refusal of a tool call, as the agent reads it in place of the tool's result.
+    /// Returns the text of a refused tool call. The agent reads it in place of the tool's result.
     pub fn refusal_text(&self) -> Text<4000> {
         Text::new(
             serde_json::json!({

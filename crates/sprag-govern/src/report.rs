@@ -10,80 +10,81 @@ use sprag_memory::learning::{self, Submission, SubmissionError};
 use sprag_memory::records::{Decider, SimilarLearning};
 use sprag_memory::write_gate::SimilarResolution;
 
-/// What somebody told us through a command of ours.
+/// A report that a person or an agent sends through a command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Report {
     Observed {
         note: Text<2000>,
     },
-    /// A person lets a refused call through, once.
+    /// A person allows a refused call once.
     Approved {
         code: Text<16>,
     },
-    /// A person does not, and wants it done in another way.
+    /// A person rejects a refused call and wants another solution.
     Rejected {
         code: Text<16>,
     },
-    /// An agent says what it works for from here on.
+    /// An agent selects the intent that it works for.
     IntentSelected {
         id: Text<64>,
         class: DeclaredClass,
     },
-    /// An intent is reached: its checks were run, and passed. Whoever says so has run them.
+    /// An intent is done: the sender ran its checks, and they passed.
     IntentDone {
         id: Text<64>,
-        /// What it meant when they were.
+        /// The fingerprint of the intent when the checks ran.
         fingerprint: Text<64>,
     },
-    /// What was learned: a submission of candidates. It is read again here, whoever sent it.
+    /// A submission of candidates. The gate parses it again, for every sender.
     Reflected {
         submission: ReportedSubmission,
-        /// Names for what is accepted, one for each candidate.
+        /// Ids for accepted candidates, one for each candidate.
         ids: Vec<Text<64>>,
-        /// What to do with those that resemble something known. With no submission: with those that wait.
+        /// The decision about candidates that resemble a learning. Without a submission it applies to the
+        /// waiting candidates.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         resolution: Option<SimilarResolution>,
     },
-    /// There is nothing to learn from this.
+    /// The work teaches nothing.
     Skipped {
         reason: Text<500>,
         decider: Decider,
     },
-    /// Learnings that were of use.
+    /// Learnings that were useful.
     Referred {
         ids: Vec<Text<64>>,
         how: Text<500>,
     },
-    /// Whether work that used learnings went well.
+    /// Whether work that used learnings succeeded.
     Went {
         ids: Vec<Text<64>>,
         is_success: bool,
         what: Text<500>,
     },
-    /// A question that came up, and what answers it.
+    /// A question and its answer.
     Answered(AnswerReport),
-    /// The checks were run by hand. What came of them is looked up, whoever says so.
+    /// The user or the agent ran the checks. The gate looks up the results itself.
     Verified,
-    /// A reviewer's verdict.
+    /// The decision of a reviewer.
     Decided(ReviewDecision),
-    /// A reviewer named the wrong session; this is the one whose token it has.
+    /// A reviewer named the wrong session. This is the session that owns the token.
     Misdirected {
         token: Text<80>,
     },
-    /// A reviewer's process was started, as one of this client.
+    /// Sprag started the process of a reviewer with this client.
     ReviewerStarted {
         client: Text<32>,
-        /// Only its hash is kept.
+        /// The journal stores only its hash.
         token: Text<80>,
     },
-    /// That process has ended.
+    /// The process of the reviewer ended.
     ReviewerEnded {
         token: Text<80>,
     },
 }
 
-/// A submission of candidates, read once. It is written as the JSON text that it came as.
+/// A submission of candidates, parsed once. Serialization writes the original JSON text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct ReportedSubmission {
@@ -108,7 +109,7 @@ impl ReportedSubmission {
         &self.text
     }
 
-    /// Reports whether it brings nothing at all.
+    /// Reports whether the submission is empty.
     pub fn is_empty(&self) -> bool {
         self.text.trim().is_empty()
     }
@@ -118,21 +119,21 @@ impl ReportedSubmission {
     }
 }
 
-/// What came of a report, for the command that sent it.
+/// The result of a report, for the command that sent it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ReportOutcome {
     Reflected(Reflected),
 }
 
-/// What became of the candidates of a submission.
+/// The results for the candidates of a submission.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reflected {
-    /// New learnings, and those that a candidate became part of.
+    /// New learnings, and learnings that a candidate was merged into.
     pub kept: Vec<KeptLearning>,
     pub rejected: Vec<RejectedItem>,
-    /// Candidates that wait for a word, with what they resemble.
+    /// Candidates that wait for a decision, with the learnings that they resemble.
     pub similar: Vec<SimilarLearning>,
-    /// What was handed in before, under the name that it has.
+    /// Candidates that were submitted before, with the id of their learning.
     pub repeated: Vec<RepeatedCandidate>,
 }
 
@@ -149,7 +150,7 @@ pub struct RejectedItem {
     pub reason: Text<1000>,
 }
 
-/// A candidate that says what a learning says already.
+/// A candidate that equals an existing learning.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RepeatedCandidate {
     pub index: u32,
@@ -160,7 +161,7 @@ pub struct RepeatedCandidate {
 pub struct AnswerReport {
     pub question: Text<1000>,
     pub answer: Text<2000>,
-    /// Where the answer is from: `user`, a file, a command.
+    /// Source of the answer: `user`, a file, a command.
     pub source: Text<300>,
     /// From 0 to 1.
     pub confidence: f32,
@@ -183,11 +184,11 @@ impl From<&AnswerReport> for AnsweredQuestion {
 pub struct ReviewDecision {
     pub word: ReviewResult,
     pub summary: Text<500>,
-    /// For the author.
+    /// Message for the author.
     pub message: Text<4000>,
-    /// What other agents thought of it.
+    /// Opinions of other agents.
     pub opinions: Vec<Text<1000>>,
-    /// What tells the reviewer from everybody else. `None`: a person at a terminal.
+    /// The token that identifies the reviewer. `None` for a person at a terminal.
     pub token: Option<Text<80>>,
 }
 
@@ -208,8 +209,8 @@ impl ReviewResult {
 }
 
 impl Report {
-    /// Without secrets in what is said: parts of it are kept in the state of a session. What a secret is there for
-    /// stays, and a submission is read as it is, to be redacted when it is known what is in it.
+    /// Returns the report with secrets redacted, because the session state stores parts of it. Tokens stay,
+    /// because gates compare them. A submission stays unchanged: its parser redacts the candidates.
     #[must_use]
     pub fn redacted(self) -> Report {
         fn clean<const N: usize>(text: &mut Text<N>) {
@@ -244,7 +245,7 @@ impl Report {
         report
     }
 
-    /// Whether an agent may say it too.
+    /// Reports whether an agent may send this report too.
     pub fn is_anyones(&self) -> bool {
         match self {
             Report::Observed { .. }
@@ -255,9 +256,9 @@ impl Report {
             | Report::Answered(_)
             | Report::IntentSelected { .. }
             | Report::Misdirected { .. } => true,
-            // With a token it is the gate that tells.
+            // The review gate checks the token.
             Report::Decided(decided) => decided.token.is_some(),
-            // Checks are not run for a file that somebody left: the next stop does that.
+            // Sprag does not run checks for a file in the inbox; the next stop runs them.
             Report::Verified | Report::IntentDone { .. } => false,
             Report::Approved { .. }
             | Report::Rejected { .. }
@@ -271,7 +272,7 @@ impl Report {
 mod tests {
     use super::*;
 
-    /// As version 0.1 left it in an inbox.
+    /// The form in which version 0.1 left it in an inbox.
     #[test]
     fn a_report_of_an_older_version_is_read_and_written_alike() {
         let left = r#"{"reflected":{"submission":"{\"candidates\":[{\"summary\":3}]}","ids":["l-1"]}}"#;

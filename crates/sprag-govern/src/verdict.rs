@@ -1,5 +1,4 @@
-//! From the opinions of the gates to the one answer the client gets. The strictest opinion wins,
-//! notes add up.
+//! Combines the votes of the gates into the one answer to the client. The strictest vote wins; notes add up.
 
 use serde_json::Value;
 
@@ -13,25 +12,26 @@ use crate::reason::Reason;
 pub enum Vote {
     Pass,
     Note(ContextNote),
-    /// Run the tool with this input instead.
+    /// Runs the tool with this input instead.
     Rewrite(Rewrite),
-    /// In place of the user, who is about to be asked. Counts only there, and only if nobody objects.
+    /// Answers the client's question in place of the user. Counts only for such a question, and only if no
+    /// other gate objects.
     Allow(Reason),
     Ask(Reason),
-    /// Not this, not now.
+    /// Refuses the call.
     Hold(Reason),
-    /// The turn does not end before this is met. Only a stop can be answered so, and only so:
-    /// the digest is what lets the breaker count.
+    /// The turn cannot end before this obligation is met. Gates use it for stops only. The breaker counts
+    /// holds by its digest.
     Owe(Obligation),
-    /// What has to be known could not be found out: what was owed before still is.
+    /// The gate could not find its facts, so earlier obligations of the gate stay open.
     Unsure,
 }
 
-/// What a tool is to be called with instead.
+/// The input that replaces the input of a tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rewrite {
     pub input: Value,
-    /// For a client that cannot change it: what the agent has to do differently.
+    /// Instruction for the agent, for clients that cannot change the input.
     pub why: Text<1000>,
 }
 
@@ -58,7 +58,7 @@ pub enum Ruling {
     Hold {
         gate: &'static str,
         reason: Reason,
-        /// What else is open, a line each.
+        /// Reasons of the other open obligations, one line each.
         also: Vec<Reason>,
     },
 }
@@ -79,7 +79,7 @@ impl Verdict {
         *self == Verdict::default()
     }
 
-    /// All notes as one context text. Clients cut or hide more than 10,000 characters.
+    /// Returns all notes as one context text. Clients cut or hide more than 10,000 characters.
     pub fn context(&self) -> Option<Text<9500>> {
         if self.notes.is_empty() {
             return None;

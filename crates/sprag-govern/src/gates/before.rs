@@ -1,5 +1,5 @@
-//! Actions that change the world before the decision. The host performs them in one place; asking and
-//! answering change nothing.
+//! Actions that change the world before the decision. The host performs them in one place. Questions and
+//! answers change nothing.
 
 use sprag_base::text::Text;
 
@@ -11,13 +11,13 @@ use crate::gates::stale::read_set::ReadHistory;
 /// One action.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Before {
-    /// Keep protected files as they are, before a call that cannot be read in full.
+    /// Copy protected files, before a call that cannot be read in full.
     SnapshotProtected,
-    /// Restore protected files that the call of this event has changed.
+    /// Restore protected files that the call of this event changed.
     RestoreProtected,
-    /// Keep the state of the worktree before the first change of the session.
+    /// Keep the worktree before the first change of the session.
     TakeBaseline,
-    /// Reserve the files that a call is about to write, or settle them after the call.
+    /// Lease the files that a call is about to write, or settle the leases after the call.
     LeaseFiles { files: Vec<FileAccess>, history: ReadHistory },
 }
 
@@ -32,7 +32,7 @@ impl Before {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prepared {
     pub restored: Vec<ProtectedDamage>,
-    /// The name under which the state of the worktree was kept.
+    /// The name of the stored baseline.
     pub baseline: Option<Text<256>>,
     pub leases: Option<StaleFacts>,
 }

@@ -1,5 +1,5 @@
-//! Reminds an agent that leads others to let them do the work. Advice by default: a leader that is
-//! held for every small thing is worked around. Who has no role has no rule.
+//! Reminds an agent that leads other agents to delegate its work. The default is advice, because agents work
+//! around frequent holds. An agent without a role has no rule.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,18 +15,18 @@ use crate::gates::{Ask, Gate, GateCx};
 use crate::reason::Reason;
 use crate::verdict::Vote;
 
-/// What the session's own agent did itself since it last let another work.
+/// Changes that the session's own agent made since it last delegated.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DelegationGate {
-    /// No role that leads is known: no rule.
+    /// The agent has no leading role, so no rule applies.
     #[default]
     Free,
     Leads {
         role: AgentRole,
-        /// Changes of its own within the window, oldest first.
+        /// Times of its own changes within the window, oldest first.
         own: Vec<Timestamp>,
-        /// The count it was last told of; none is told twice.
+        /// The count at the last reminder; each count is reported once.
         noted: u32,
     },
 }
@@ -64,13 +64,13 @@ impl Default for Settings {
 /// Asks for the marks of a role around the session.
 pub struct Question;
 
-/// Changes that are remembered at most, whatever the policy says.
+/// Maximum number of remembered changes, for any settings.
 const REMEMBERED: usize = 100;
 
-/// Folders of the leader's own business.
+/// Folders that a leader may change itself.
 const OWN_FOLDERS: &[&str] = &[".claude", ".sprag"];
 
-/// Files that say what a project is made of: a leader's to write.
+/// Project manifests, which a leader may write itself.
 const MANIFESTS: &[&str] = &[
     "Cargo.toml",
     "build.gradle",
@@ -91,18 +91,18 @@ impl Gate for DelegationGate {
     type Question = Question;
     type Answer = Option<RoleMarks>;
 
-    const ABOUT: &'static str = "an agent that leads others lets them do the work";
+    const ABOUT: &'static str = "reminds an agent that leads others to delegate";
     const SECTION: SettingSection = SettingSection {
         name: "delegation",
         defaults: "\
-# Agents that lead others: a conductor or section leader by its kind of agent, by `AGENT_ROLE` or by
-# `.sprag/role`. All others have no rule.
+# Agents that lead others. A conductor or section leader is known by its agent type, by `AGENT_ROLE` or by
+# `.sprag/role`. No other agent has a rule.
 [delegation]
 # `advise`, `enforce` (hold from `insist_at` on), or `off`.
 mode = \"advise\"
-# How long a change of its own counts.
+# Minutes for which a change of its own counts.
 window_minutes = 10
-# Changes of its own, without delegating, at which it is reminded, and reminded again.
+# Number of its own changes without delegating at the first reminder and at the second.
 note_at = 3
 insist_at = 5
 ",
@@ -114,7 +114,7 @@ insist_at = 5
         ],
     };
 
-    /// The role is looked for once: at the start, or at whatever event is the first.
+    /// Asks for the role once: at the start, or at the first event.
     fn ask(&self, ask: &Ask<'_, Settings>, _shared: &SharedFacts) -> Option<Question> {
         let starts = matches!(ask.input.event, Event::SessionStarted { .. }) || ask.session.started.is_none();
         (starts && ask.settings.mode != DelegationMode::Off).then_some(Question)
@@ -148,7 +148,7 @@ insist_at = 5
 }
 
 impl DelegationGate {
-    /// A role that stays keeps its count.
+    /// Sets the role. An unchanged role keeps its count.
     fn set_role(&mut self, new: Option<AgentRole>) {
         match (&*self, new) {
             (DelegationGate::Leads { role, .. }, Some(new)) if *role == new => {}
@@ -161,7 +161,7 @@ impl DelegationGate {
 }
 
 impl AgentRole {
-    /// As people and clients write it; an agent of a plugin has the plugin's name in front.
+    /// Reads a role as people and clients write it. An agent of a plugin has the plugin's name as a prefix.
     fn read(text: &str) -> Option<AgentRole> {
         let name = text.trim().rsplit(':').next()?.to_ascii_lowercase().replace([' ', '_'], "-");
         match name.as_str() {
@@ -186,7 +186,7 @@ fn marked(marks: &RoleMarks) -> Option<AgentRole> {
     read(&marks.environment).or_else(|| read(&marks.marker))
 }
 
-/// A change of its own: counted, told of, or held.
+/// Counts a change of the leader, and returns a reminder or a hold.
 fn judge(
     role: AgentRole,
     own: &mut Vec<Timestamp>,
@@ -195,7 +195,7 @@ fn judge(
     now: Timestamp,
 ) -> Vote {
     let window = i64::from(policy.window_minutes) * 60;
-    // What is said to come from the future was not written by us, and does not count.
+    // A time in the future was not written by Sprag and does not count.
     own.retain(|at| *at <= now && now.seconds_since(*at) < window);
     if own.is_empty() {
         *noted = 0;
@@ -205,12 +205,12 @@ fn judge(
         return Vote::Hold(Reason::new(
             "delegate",
             format!(
-                "a {} leads, and made {} changes itself within {} minutes",
+                "a {} delegates, but made {} changes itself within {} minutes",
                 role.name(),
                 count - 1,
                 policy.window_minutes
             ),
-            "start an agent and give it this task; that starts the count anew",
+            "start an agent for this task; that resets the count",
         ));
     }
     if own.len() >= REMEMBERED {
@@ -223,13 +223,13 @@ fn judge(
     };
     *noted = reached;
     Vote::Note(Text::new(format!(
-        "a {} leads: this is change {count} of your own within {} minutes; start an agent for the next one",
+        "a {} delegates: this is your own change {count} within {} minutes; start an agent for the next one",
         role.name(),
         policy.window_minutes
     )))
 }
 
-/// Whether a call is work that another could have done.
+/// Reports whether another agent could have done the work of a call.
 fn counts(call: &ToolCall, input: &Input) -> bool {
     match (call.effect, &call.command) {
         (ToolEffect::Read | ToolEffect::Net | ToolEffect::Delegate, _) => false,
@@ -367,7 +367,7 @@ mod tests {
         for second in [5, 300, 600] {
             assert!(matches!(step(&mut state, &input(write("/w/a"), second), &None, &policy), Vote::Hold(_)));
         }
-        // The window has passed for the first of them.
+        // The window of the first change has passed.
         assert_eq!(step(&mut state, &input(write("/w/a"), 601), &None, &policy), Vote::Pass);
     }
 

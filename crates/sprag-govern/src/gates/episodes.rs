@@ -1,5 +1,5 @@
-//! Follows commands that fail until they work, and writes down what helped. An agent that runs into the same
-//! wall is told what helped the last time; once it is no accident any more, that it is worth a learning.
+//! Follows a failing command until it works and records the fix. If a command fails again in the same way,
+//! the agent sees that fix. If it fails often, Sprag suggests a learning.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,13 +20,13 @@ use crate::facts::SharedFacts;
 use crate::gates::{Ask, Gate, GateCx};
 use crate::verdict::Vote;
 
-/// Failures that are followed at a time.
+/// Maximum number of failures that are followed at a time.
 const FOLLOWED: usize = 8;
-/// Files that are named as what helped.
+/// Maximum number of files that a fix names.
 const FILES: usize = 5;
-/// Patterns a session has been told of.
+/// Maximum number of patterns that a session has seen.
 const TOLD: usize = 64;
-/// A success so much later has nothing to do with the failure.
+/// Seconds after which a success is not the fix of the failure.
 const TOGETHER_SECONDS: i64 = 4 * 60 * 60;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -38,7 +38,7 @@ pub struct EpisodesGate {
     told: Vec<Digest>,
 }
 
-/// A command that does not work yet.
+/// A command that still fails.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Failed {
     command: Text<80>,
@@ -47,7 +47,7 @@ struct Failed {
     error: Text<200>,
     tries: u32,
     since: Timestamp,
-    /// Written since.
+    /// Files written since the failure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     files: Vec<Text<120>>,
 }
@@ -63,7 +63,7 @@ impl Default for Settings {
     }
 }
 
-/// Asks what helped when commands failed before.
+/// Asks for the fixes of earlier failures.
 pub struct Question;
 
 impl Gate for EpisodesGate {
@@ -72,13 +72,13 @@ impl Gate for EpisodesGate {
     type Answer = Option<FailurePatterns>;
 
     const ABOUT: &'static str =
-        "writes down what helped when a command failed, and says so when it fails again";
+        "records what fixed a failed command, and shows it when the command fails again";
     const SECTION: SettingSection = SettingSection {
         name: "episodes",
         defaults: "\
-# Commands that fail, and what helped.
+# Commands that fail, and their fixes.
 [episodes]
-# An agent whose command fails as one did before is told what helped then.
+# Show the agent the recorded fix when a command fails as before.
 notes = true
 ",
         keys: &[SettingKey { name: "notes", tighten: Tighten::Never }],
@@ -126,7 +126,7 @@ impl EpisodesGate {
         }
         self.failed.push(match same {
             Some(failed) => Failed { tries: failed.tries.saturating_add(1), ..failed },
-            // Another error is another episode: what helped against the first one is not known.
+            // Another error is another episode, and the fix of the first one is unknown.
             None => {
                 let (input, since) = (Digest::hash_parts([line]), cx.input.at);
                 Failed { command, input, class, error, tries: 1, since, files: Vec::new() }
@@ -135,7 +135,7 @@ impl EpisodesGate {
         self.tell(key, cx)
     }
 
-    /// What helped before, once for each session.
+    /// Returns a note with the recorded fix, once for each session.
     fn tell(&mut self, key: Digest, cx: &GateCx<'_, EpisodesGate>) -> Vote {
         let pattern = cx.answer.as_ref().and_then(|patterns| patterns.get(key));
         let Some(pattern) = pattern.filter(|_| !self.told.contains(&key) && self.told.len() < TOLD) else {
@@ -143,13 +143,13 @@ impl EpisodesGate {
         };
         self.told.push(key);
         let mut told = format!(
-            "`{}` failed like this {} before; what helped then, as it was noted: {}",
+            "`{}` failed like this {} before; recorded fix: {}",
             quoted(&said(pattern.command.as_str())),
             if pattern.count == 1 { "once".to_owned() } else { format!("{} times", pattern.count) },
             said(pattern.fix.as_str())
         );
         if pattern.count >= ALIKE {
-            told.push_str("; it may be worth a learning when you reflect");
+            told.push_str("; consider a learning about it when you reflect");
         }
         Vote::Note(Text::new(told))
     }
@@ -174,7 +174,7 @@ impl EpisodesGate {
         let intent = cx.session.intent.as_ref().map(|intent| Text::from(intent.id.as_str()));
         let episode = Episode { task: intent.clone().unwrap_or_default(), ..failed.into_episode(call, line) };
         cx.log(MemoryRecord::Episode(episode.clone()));
-        // A verification that was mended for an intent is offered as a lesson, once for each command.
+        // A fixed check is offered as a lesson if the session has an intent, once for each command.
         let is_check = matches!(episode.class, ErrorClass::Test | ErrorClass::Compile)
             && episode.outcome == episode::EpisodeOutcome::Fixed;
         let key = Digest::hash_parts(["lesson", episode.command.as_str()]);
@@ -348,17 +348,14 @@ mod tests {
         let Vote::Note(note) = story.ran("make", Some("error: no rule on line 7")) else {
             panic!("nothing was said")
         };
-        assert_eq!(
-            note.as_str(),
-            "`make` failed like this once before; what helped then, as it was noted: changing `Makefile`"
-        );
+        assert_eq!(note.as_str(), "`make` failed like this once before; recorded fix: changing `Makefile`");
         assert_eq!(story.ran("make", Some("error: no rule on line 8")), Vote::Pass);
         (0..2).for_each(|_| story.patterns.apply(&record));
         story.gate.told.clear();
         let Vote::Note(note) = story.ran("make", Some("error: no rule on line 7")) else {
             panic!("nothing was said")
         };
-        assert!(note.as_str().ends_with("worth a learning when you reflect"), "{note}");
+        assert!(note.as_str().ends_with("consider a learning about it when you reflect"), "{note}");
     }
 
     #[test]

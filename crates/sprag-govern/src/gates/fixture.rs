@@ -7,7 +7,7 @@ use crate::gates::{Gate, GateCx, RecordEffect};
 use crate::session_facts::SessionFacts;
 use crate::verdict::Vote;
 
-/// Everything around the step. The effects of all steps add up.
+/// The context of the step. The effects of all steps add up.
 pub(crate) struct StepFixture<G: Gate> {
     pub(crate) session: SessionFacts,
     pub(crate) shared: SharedFacts,

@@ -1,5 +1,4 @@
-//! Keeps the ground under the other gates sound: no conflict markers are left behind by a session
-//! that worked.
+//! Keeps the worktree sound for the other gates: a session that worked leaves no conflict markers behind.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,15 +15,15 @@ use crate::obligation::{Duty, Obligation, OpenDebt};
 use crate::reason::Reason;
 use crate::verdict::Vote;
 
-/// Files a hold names. The digest counts all of them.
+/// Maximum number of files that a hold names. The digest covers all files.
 const NAMED: usize = 5;
 const ITEMS: usize = 200;
-/// What is lost does not come back: only a person clears it.
+/// Item of the debt for lost records. Only a person can clear it.
 const RECORDS: &str = "records of the session…";
-/// What cannot be named in full is never taken for met.
+/// Item for the files that do not fit in the list. A debt with it never counts as met.
 const MORE: &str = "…";
 
-/// What the last judged stop found.
+/// The result of the last judged stop.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IntegrityGate {
@@ -60,14 +59,14 @@ impl Settings {
     }
 }
 
-/// Asks for conflict markers in files that the session changed, and in files of open debts.
+/// Asks for conflict markers in changed files and in files of open debts.
 pub struct Question;
 
-/// Conflict markers that are left.
+/// The remaining conflict markers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
     pub conflicts: Conflicts,
-    /// Files of open integrity debts that have markers still, whoever changed them last.
+    /// Files of open integrity debts that still have markers, for any author.
     pub unresolved: Option<Vec<Text<200>>>,
 }
 
@@ -76,11 +75,11 @@ pub enum Conflicts {
     #[default]
     NotAsked,
     Found(Vec<ConflictMarker>),
-    /// None in as many files as are read.
+    /// No marker in the files that were read; further files were not read.
     TooMany {
         limit: usize,
     },
-    /// Git did not say what has changed.
+    /// Git could not list the changes.
     Unknown,
 }
 
@@ -89,7 +88,7 @@ impl Gate for IntegrityGate {
     type Question = Question;
     type Answer = Answer;
 
-    const ABOUT: &'static str = "no conflict markers left behind";
+    const ABOUT: &'static str = "a session leaves no conflict markers behind";
     const SECTION: SettingSection = SettingSection {
         name: "integrity",
         defaults: "\
@@ -97,7 +96,7 @@ impl Gate for IntegrityGate {
 [integrity]
 # Conflict markers in files changed during a session: `hold` its stop, or `off`.
 conflict_markers = \"hold\"
-# Paths that may contain them, each a prefix relative to the worktree (`tests/merge/`).
+# Paths that may contain conflict markers, each a prefix relative to the worktree (`tests/merge/`).
 ignore = []
 ",
         keys: &[
@@ -118,7 +117,7 @@ ignore = []
         if !ends || !ask.session.worked || ask.settings.conflict_markers == Markers::Off {
             return SharedNeeds::NONE;
         }
-        // What was sound at the last stop still is, unless something was done since.
+        // A sound worktree stays sound until the session changes something.
         let is_settled = *self == IntegrityGate::Sound && !ask.session.changed;
         if is_settled { SharedNeeds::NONE } else { SharedNeeds::CHANGES | SharedNeeds::DEBTS }
     }
@@ -135,10 +134,10 @@ ignore = []
         match answer.conflicts {
             Conflicts::NotAsked | Conflicts::Found(_) => None,
             Conflicts::TooMany { limit } => Some(format!(
-                "more than {limit} files have changed; not all were looked at for conflict markers"
+                "more than {limit} files changed; Sprag did not check all of them for conflict markers"
             )),
             Conflicts::Unknown => {
-                Some("git did not say what has changed; conflict markers were not looked for".to_owned())
+                Some("git could not list the changes; conflict markers were not checked".to_owned())
             }
         }
     }
@@ -152,7 +151,8 @@ ignore = []
 }
 
 impl IntegrityGate {
-    /// What was owed before is not known: that much is said, and left as a debt.
+    /// Judges a stop. If the records of the session are lost, the earlier obligations are unknown, and this
+    /// becomes a debt.
     fn judge(&mut self, cx: &mut GateCx<'_, IntegrityGate>) -> Vote {
         match self.judge_markers(cx) {
             Vote::Pass if cx.session.lost => Vote::Owe(lost(&cx.input.session)),
@@ -193,14 +193,14 @@ fn lost(session: &SessionId) -> Obligation {
         digest: Digest::hash_parts(["lost", session.as_str()]),
         reason: Reason::new(
             "records_lost",
-            "the records of this session are gone: what it owed before is not known",
-            "tell the user; `sprag debt list` shows it",
+            "the records of this session are gone; its earlier obligations are unknown",
+            "tell the user; `sprag debt list` shows the debt",
         ),
         items: vec![Text::from(RECORDS)],
     }
 }
 
-/// Debts of this gate whose files have no markers any more.
+/// Returns the debts of this gate whose files have no markers left.
 fn met(debts: &[OpenDebt], unresolved: &[Text<200>], root: &str) -> Vec<String> {
     let debts = debts.iter().map(|open| &open.debt);
     let debts = debts.filter(|debt| debt.duty == Duty::Integrity && debt.root.as_str() == root);
@@ -237,8 +237,8 @@ fn owe(found: &[&ConflictMarker]) -> Obligation {
         ),
         reason: Reason::new(
             "conflict_markers",
-            format!("conflict markers are left in {}{more}", places.join(", ")),
-            "resolve them in the file, then stop again",
+            format!("conflict markers in {}{more}", places.join(", ")),
+            "resolve the conflicts, then stop again",
         ),
         items: files(found),
     }

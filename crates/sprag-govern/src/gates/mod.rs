@@ -1,5 +1,5 @@
-//! The gates, in the order in which they are asked. A gate is one file of one shape: a state whose
-//! variants carry their data, a `Settings`, `impl Gate`, tests; and one line in the list below.
+//! The gates, in the order in which Sprag asks them. Each gate is one module with a state, a `Settings`,
+//! `impl Gate` and tests, and has one line in the list below.
 
 pub mod before;
 #[cfg(test)]
@@ -50,13 +50,14 @@ pub trait Gate: Clone + Default + PartialEq + Serialize + DeserializeOwned {
     type Settings: Clone + Default + PartialEq + Serialize + DeserializeOwned;
     /// The question that only this gate asks the host; `()` for a gate without one.
     type Question;
-    /// The answer to it. The default is the answer to a question that was not asked.
+    /// The answer to the question. The default answers a question that was not asked.
     type Answer: Clone + Debug + Default;
 
-    /// One sentence for `sprag config gates` and the documents.
+    /// One line for `sprag config gates` and the documents.
     const ABOUT: &'static str;
     const SECTION: SettingSection;
-    /// Further sections of the configuration, each a member of the policy by the last part of its name.
+    /// Further sections of the configuration. The last part of each name is the name of a field in the
+    /// settings.
     const MORE: &'static [SettingSection] = &[];
 
     /// Returns the shared facts that this event needs.
@@ -64,8 +65,8 @@ pub trait Gate: Clone + Default + PartialEq + Serialize + DeserializeOwned {
         SharedNeeds::NONE
     }
 
-    /// Returns the question for the host, once the shared facts are known. It carries everything of the
-    /// state that the answer depends on.
+    /// Returns the question for the host, once the shared facts are known. It carries every part of the state
+    /// that the answer depends on.
     fn ask(&self, _ask: &Ask<'_, Self::Settings>, _shared: &SharedFacts) -> Option<Self::Question> {
         None
     }
@@ -75,7 +76,7 @@ pub trait Gate: Clone + Default + PartialEq + Serialize + DeserializeOwned {
         false
     }
 
-    /// Returns a warning for the user where an answer is incomplete.
+    /// Returns a warning for the user if an answer is incomplete.
     fn warning(_answer: &Self::Answer) -> Option<String> {
         None
     }
@@ -83,45 +84,47 @@ pub trait Gate: Clone + Default + PartialEq + Serialize + DeserializeOwned {
     /// Adds the actions that must happen before the decision.
     fn before(&self, _ask: &Ask<'_, Self::Settings>, _actions: &mut Vec<Before>) {}
 
-    /// Takes note of the event and votes on it. Total: what means nothing here is `Vote::Pass`.
+    /// Updates the state from the event and votes on it. Returns `Vote::Pass` for every other event.
     fn step(&mut self, cx: &mut GateCx<'_, Self>) -> Vote;
 
-    /// What to answer when Sprag itself fails at this event.
+    /// Returns the answer for a fault of Sprag at this event.
     fn on_fault(_event: EventKind, _raw: &str) -> OnFault {
         OnFault::Pass
     }
 
-    /// The state it is in, by name; none where there is only one.
+    /// Returns the name of the current state; `None` for a gate with only one state.
     fn state(&self) -> Option<&'static str> {
         None
     }
 
-    /// What is owed already, before any stop.
+    /// Returns an obligation that is open before any stop.
     fn open(&self, _session: &SessionId) -> Option<Obligation> {
         None
     }
 
-    /// The agent is held for what this gate owes, and reads why. What is only owed may yet be let go.
+    /// Notes that Sprag held the agent for this gate's obligation, so the agent has read the reason. An
+    /// obligation that is only open may still be released.
     fn notify_held(&mut self, _digest: Digest) {}
 
-    /// A stop is passed over, because something still runs: nothing is asked, but what was said is heard.
+    /// Notes a stop that Sprag ignores because work still runs. No gate votes, but the gate may read the last
+    /// message.
     fn passed_over(&mut self, _ask: &Ask<'_, Self::Settings>) {}
 
-    /// A stop that nothing is asked at: what the agent said is heard all the same, and may leave a record.
+    /// Reads the agent's message at a stop that no gate judges. May write records.
     fn heard(&mut self, _cx: &mut GateCx<'_, Self>) {}
 
-    /// The state cannot be written: what may be used once could be used twice, and is not used at all.
+    /// Drops single-use approvals, because the state cannot be written and they could be used twice.
     fn forget_single_use(&mut self) {}
 }
 
-/// What a gate may look at before the facts are gathered.
+/// The data that a gate reads before the host gathers facts.
 pub struct Ask<'a, S> {
     pub session: &'a SessionFacts,
     pub input: &'a Input,
     pub settings: &'a S,
 }
 
-/// What a gate may look at and ask for when it votes.
+/// The data that a gate reads and the records that it may write when it votes.
 pub struct GateCx<'a, G: Gate> {
     pub session: &'a SessionFacts,
     pub input: &'a Input,
@@ -134,17 +137,17 @@ pub struct GateCx<'a, G: Gate> {
 }
 
 impl<G: Gate> GateCx<'_, G> {
-    /// Asks for a record that outlives the session.
+    /// Adds a record that outlives the session.
     pub fn log(&mut self, record: impl Into<GateEffect>) {
         self.keep(Destination::Project, record);
     }
 
-    /// The same, among the records of others.
+    /// Adds a record at the given destination.
     pub fn keep(&mut self, destination: Destination, record: impl Into<GateEffect>) {
         self.effects.push(RecordEffect { destination, record: record.into() });
     }
 
-    /// Sets what came of the report of this event.
+    /// Sets the result of the report of this event.
     pub fn set_outcome(&mut self, outcome: ReportOutcome) {
         *self.outcome = Some(outcome);
     }
@@ -156,14 +159,14 @@ impl<G: Gate> GateCx<'_, G> {
     }
 }
 
-/// A record to be on disk before the reply is given.
+/// A record that must be on disk before Sprag replies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordEffect {
     pub destination: Destination,
     pub record: GateEffect,
 }
 
-/// What all gates are given for one step.
+/// The data of one step, for all gates.
 pub(crate) struct StepCx<'a> {
     pub session: &'a SessionFacts,
     pub input: &'a Input,
@@ -174,12 +177,12 @@ pub(crate) struct StepCx<'a> {
     pub outcome: &'a mut Option<ReportOutcome>,
 }
 
-/// A count that is not worth writing down.
+/// Reports whether a count is zero; such counts are not stored.
 fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
-/// From lenient to strict.
+/// The answer of a gate to a fault of Sprag, from lenient to strict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OnFault {
     Pass,
@@ -187,7 +190,7 @@ pub enum OnFault {
     Deny,
 }
 
-/// A gate as the documents and the configuration know it.
+/// A gate as the documents and the configuration describe it.
 pub struct GateInfo {
     pub name: &'static str,
     pub about: &'static str,
@@ -196,12 +199,12 @@ pub struct GateInfo {
     pub on_fault: fn(EventKind, &str) -> OnFault,
 }
 
-/// The one registration: modules, state, policy, order and names all follow from the list.
+/// Registers the gates. Modules, states, settings, order and names follow from the list.
 macro_rules! gates {
     ($($name:ident: $state:ident),+ $(,)?) => {
         $(pub mod $name;)+
 
-        /// Every gate, in order.
+        /// All gates, in order.
         pub const ALL: &[GateInfo] = &[$(GateInfo {
             name: stringify!($name),
             about: <$name::$state as Gate>::ABOUT,
@@ -243,14 +246,14 @@ macro_rules! gates {
             $(pub $name: $name::$state),+
         }
 
-        /// The policies of all gates.
+        /// The settings of all gates.
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
         pub struct GateSettings {
             $(#[serde(with = "lean")] pub $name: <$name::$state as Gate>::Settings),+
         }
 
         impl GateSettings {
-            /// Reads each gate's sections from merged configuration.
+            /// Reads the sections of each gate from the merged configuration.
             pub fn read<'de, D: Deserializer<'de>>(
                 mut section: impl FnMut(&'static SettingSection, &'static [SettingSection]) -> D,
             ) -> Result<GateSettings, D::Error> {
@@ -311,19 +314,19 @@ macro_rules! gates {
                 )),+]
             }
 
-            /// The state each gate is in, where it has more than one.
+            /// Returns the state of each gate that has several states.
             pub(crate) fn states(&self) -> Vec<(&'static str, &'static str)> {
                 let states = [$((stringify!($name), Gate::state(&self.$name))),+];
                 states.into_iter().filter_map(|(gate, state)| Some((gate, state?))).collect()
             }
 
-            /// What is owed already, before any stop.
+            /// Returns the obligations that are open before any stop.
             pub(crate) fn open(&self, session: &SessionId) -> Vec<(&'static str, Obligation)> {
                 let open = [$((stringify!($name), Gate::open(&self.$name, session))),+];
                 open.into_iter().filter_map(|(gate, open)| Some((gate, open?))).collect()
             }
 
-            /// A gate is told that its obligation holds.
+            /// Notifies a gate that its obligation held the agent.
             pub(crate) fn notify_held(&mut self, gate: &str, digest: Digest) {
                 match gate {
                     $(stringify!($name) => Gate::notify_held(&mut self.$name, digest),)+
@@ -357,7 +360,7 @@ macro_rules! gates {
                 $(part(set, concat!("gate.", stringify!($name)), &self.$name, &before.$name);)+
             }
 
-            /// Takes one part of a `set`; `None` for one that is no gate of this version.
+            /// Reads one part of a `set`. Returns `None` if this version has no such gate.
             pub(crate) fn read(&mut self, name: &str, json: &str) -> Option<bool> {
                 match name {
                     $(concat!("gate.", stringify!($name)) => Some(read_json_into(&mut self.$name, json)),)+

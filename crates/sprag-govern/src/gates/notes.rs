@@ -1,5 +1,4 @@
-//! Puts open debts in front of the agent when a session starts: once each, three lines at most.
-//! What was let go unmet is never silent, and never nags.
+//! Shows open debts to the agent when a session starts: each debt once, at most three lines.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,10 +12,10 @@ use crate::obligation::Debt;
 use crate::obligation::records::DebtRecord;
 use crate::verdict::Vote;
 
-/// Lines a session start may cost.
+/// Maximum number of lines at a session start.
 const LINES: usize = 3;
 
-/// Nothing to remember: what was shown is a fact of the log.
+/// The gate has no state: the log records the shown debts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NotesGate;
 
@@ -36,13 +35,13 @@ impl Gate for NotesGate {
     type Question = ();
     type Answer = ();
 
-    const ABOUT: &'static str = "tells a starting session what earlier ones left unmet";
+    const ABOUT: &'static str = "shows a starting session the open debts of earlier sessions";
     const SECTION: SettingSection = SettingSection {
         name: "notes",
         defaults: "\
-# What a starting session is told.
+# Notes at the start of a session.
 [notes]
-# Debts of earlier sessions, once each.
+# Show debts of earlier sessions, each once.
 debts = true
 ",
         keys: &[SettingKey { name: "debts", tighten: Tighten::Ranked(&["false", "true"]) }],
@@ -72,8 +71,8 @@ debts = true
             .collect();
         let more = unshown.len() - lines.len();
         lines.push(match more {
-            0 => "left open by an earlier session; see `sprag debt list`".to_owned(),
-            _ => format!("and {more} more, left open by earlier sessions; see `sprag debt list`"),
+            0 => "open since an earlier session; see `sprag debt list`".to_owned(),
+            _ => format!("{more} more debts of earlier sessions are open; see `sprag debt list`"),
         });
         let ids = unshown.iter().map(|debt| debt.id.to_string()).collect();
         cx.debts(DebtRecord::Shown, ids);
@@ -81,7 +80,7 @@ debts = true
     }
 }
 
-/// A compacted session has been told already.
+/// Reports whether a session starts with an empty context. A compacted session has already seen the notes.
 fn starts_afresh(event: &Event) -> bool {
     matches!(event, Event::SessionStarted { source } if *source != StartSource::Compact)
 }

@@ -1,6 +1,6 @@
-//! Rules over tool calls: what must not run is refused, what needs a person is asked, and what the
-//! user has allowed beforehand need not be asked again. Before a call it never allows anything;
-//! only when the client is about to ask its user may it answer in the user's place.
+//! Rules for tool calls: a rule can refuse a call, ask the user, or allow it in advance. Before a call this
+//! gate never allows anything. Only when the client is about to ask its user may it answer in the user's
+//! place.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ use crate::reason::Reason;
 use crate::report::Report;
 use crate::verdict::Vote;
 
-/// The calls that were refused, and what became of them since.
+/// Refused calls and their state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PermissionGate {
@@ -34,12 +34,12 @@ pub struct Settings {
     pub judge: Vec<String>,
     pub judge_seconds: u32,
     pub judge_confidence: f64,
-    /// What the rules in force are about. Made from them, not written by anyone.
+    /// The calls that the active rules concern. Computed from the rules, not configured.
     #[serde(default)]
     pub watch: RuleFilter,
 }
 
-/// Who answers a client's question to its user. From most to least.
+/// The source of answers to a client's question, from most to least permissive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Triage {
@@ -63,7 +63,7 @@ impl Default for Settings {
     }
 }
 
-/// Asks the judge about the call, which the rules leave open.
+/// Asks the judge about a call that the rules leave open.
 pub struct Question;
 
 impl Gate for PermissionGate {
@@ -71,28 +71,28 @@ impl Gate for PermissionGate {
     type Question = Question;
     type Answer = Option<JudgeResult>;
 
-    const ABOUT: &'static str = "rules over what a tool call would do: deny, review, ask, allow";
+    const ABOUT: &'static str = "applies the permission rules to tool calls: deny, review, ask, allow";
     const SECTION: SettingSection = SettingSection {
         name: "policy",
         defaults: "\
-# Rules over tool calls. Rules of one's own are `[[rule]]` tables in this file or in `policy/*.toml`
-# beside it; `sprag policy list` shows all that are in force.
+# Rules for tool calls. Custom rules are `[[rule]]` tables in this file or in `policy/*.toml` next to it.
+# `sprag policy list` shows all active rules.
 [policy]
 # Built-in rules: core, self, secrets, readonly; and cloud, iac, database, containers, packages, ci.
 packs = [\"core\", \"self\", \"secrets\", \"readonly\"]
-# Rules that are not to count, by id (`core.git-push-lease`).
+# Rules to turn off, by id (`core.git-push-lease`).
 off = []
-# Ask also where a script file or a build target runs that nobody looks into.
+# Also ask before a call runs a script file or a build target whose content Sprag does not read.
 strict = false
-# When a client is about to ask its user: `deny-only` refuses what a rule denies, `rules` also
-# allows what allow rules cover, `judge` asks a program about the rest.
+# Answers to a client that is about to ask its user: `deny-only` refuses calls that a rule denies.
+# `rules` also allows calls that an allow rule covers. `judge` asks a program about the rest.
 triage = \"deny-only\"
 # The judge: a program and its arguments. It reads one JSON object and prints one:
 # {\"decision\": \"allow|deny|ask\", \"confidence\": 0.0 to 1.0, \"reason\": \"...\"}
 judge = []
-# Seconds it may take. Without an answer the user is asked.
+# Time limit of the judge in seconds. Without an answer the user is asked.
 judge_seconds = 2
-# Less confidence is no answer.
+# Minimum confidence. An answer with less is ignored.
 judge_confidence = 0.7
 ",
         keys: &[
@@ -108,7 +108,7 @@ judge_confidence = 0.7
 
     fn shared(&self, ask: &Ask<'_, Settings>) -> SharedNeeds {
         match &ask.input.event {
-            // Which of them is the host's to find out: those the call concerns.
+            // The host selects the rules that concern the call.
             Event::ToolRequested { .. } => SharedNeeds::RULES,
             Event::PermissionAsked { .. } => match ask.settings.triage {
                 Triage::DenyOnly => SharedNeeds::RULES,
@@ -127,7 +127,7 @@ judge_confidence = 0.7
         true
     }
 
-    /// A call that cannot be judged is a person's to judge; their own prompt needs no help.
+    /// Asks a person about a call that Sprag cannot judge. The client's own question needs no answer.
     fn on_fault(event: EventKind, _raw: &str) -> OnFault {
         if event == EventKind::ToolRequested { OnFault::Ask } else { OnFault::Pass }
     }
@@ -150,7 +150,7 @@ judge_confidence = 0.7
 }
 
 impl PermissionGate {
-    /// The calls a person may let through now.
+    /// Returns the calls that a person may allow now.
     pub fn open(self) -> impl Iterator<Item = RefusedCall> {
         self.refused.open()
     }
@@ -164,7 +164,7 @@ impl PermissionGate {
         }
         let judged = judge(rules, cx.input, call);
         if judged.decision == Some(Decision::Review) {
-            // Whether one was given is the review gate's to know.
+            // The review gate knows whether a review approved it.
             return Vote::Pass;
         }
         let is_held = match judged.verdict {
@@ -182,7 +182,7 @@ impl PermissionGate {
         if is_held { Vote::Hold(reason) } else { Vote::Ask(reason) }
     }
 
-    /// The client is about to ask its user.
+    /// Answers the client before it asks its user.
     fn asked(&mut self, call: &ToolCall, cx: &mut GateCx<'_, PermissionGate>) -> Vote {
         let digest = digest_of(cx.input, call);
         let Some(rules) = &cx.shared.rules else {
@@ -217,18 +217,18 @@ impl PermissionGate {
     }
 }
 
-/// Which rules a call concerns.
+/// Returns the rules that concern a call.
 pub fn concern(policy: &Settings, input: &Input, call: &ToolCall) -> RuleConcern {
     policy.watch.concern(call, call.script(&input.start()), &input.cwd)
 }
 
-/// What these rules say of a call.
+/// Returns the verdict of these rules about a call.
 pub(crate) fn judge(rules: &RuleSet, input: &Input, call: &ToolCall) -> RuleVerdict {
     let ground = input.ground();
     rules.judge(&Subject::call(call, call.script(&input.start()), &ground))
 }
 
-/// The rule that is against a call, or wants somebody asked about it first.
+/// Returns the rule that denies a call or asks about it first.
 pub fn objection(rules: &RuleSet, input: &Input, call: &ToolCall) -> Option<String> {
     let judged = judge(rules, input, call);
     let objects = matches!(judged.verdict, RuleDecision::Deny | RuleDecision::Ask);
@@ -244,7 +244,7 @@ fn is_in_doubt(input: &Input, call: &ToolCall) -> bool {
     call.script(&input.start()).is_some_and(|script| !script.doubts.is_empty())
 }
 
-/// Whether the rules leave a call to the judge.
+/// Reports whether the rules leave a call to the judge.
 fn is_left_to_judge(shared: &SharedFacts, input: &Input) -> bool {
     let Event::PermissionAsked { call } = &input.event else {
         return false;
@@ -259,7 +259,8 @@ fn is_left_to_judge(shared: &SharedFacts, input: &Input) -> bool {
         && covered(shared, input, call).is_none()
 }
 
-/// What the judge says, as far as it is believed. Either way it is on record.
+/// Returns the vote for the judge's answer, and records the answer. An answer below the minimum confidence
+/// passes.
 fn opinion(cx: &mut GateCx<'_, PermissionGate>, call: Digest) -> Vote {
     match cx.answer {
         None | Some(JudgeResult::Unasked { .. }) => Vote::Pass,
@@ -272,7 +273,7 @@ fn opinion(cx: &mut GateCx<'_, PermissionGate>, call: Digest) -> Vote {
             let JudgeAnswer { decision, confidence, reason } = answer;
             let answered = JudgeAnswerRecord { call, answer: answer.clone(), ms: *millis };
             cx.log(JudgeRecord::Answered(answered));
-            let told = || Reason::new("judge", format!("the judge: {reason}"), "ask the user");
+            let told = || Reason::new("judge", format!("judge: {reason}"), "ask the user");
             match decision {
                 _ if *confidence < cx.settings.judge_confidence => Vote::Pass,
                 Opinion::Allow => Vote::Allow(told()),
@@ -286,25 +287,23 @@ fn opinion(cx: &mut GateCx<'_, PermissionGate>, call: Digest) -> Vote {
 fn refusal(judged: &RuleVerdict, code: Option<&str>) -> Reason {
     let rule = judged.rule.as_deref().unwrap_or("policy");
     let word = match judged.decision {
-        Some(Decision::Review) => "wants a review first",
-        Some(Decision::Ask) => "asks the user first",
-        Some(Decision::Deny | Decision::Allow) | None => "forbids this",
+        Some(Decision::Review) => "requires a review first",
+        Some(Decision::Ask) => "asks the user first. Allow it once?",
+        Some(Decision::Deny | Decision::Allow) | None => "forbids it",
     };
     let reason = judged.reason.as_deref().unwrap_or_default();
-    let why = if judged.matched { format!("rule `{rule}` {word}: {reason}") } else { reason.to_owned() };
+    let why = if judged.matched { format!("{reason}; rule `{rule}` {word}") } else { reason.to_owned() };
     let next = judged.next.clone().filter(|_| judged.matched);
     let next = next.filter(|next| !next.is_empty()).unwrap_or_else(|| {
         if judged.matched {
-            "do it another way, or ask the user".to_owned()
+            "use another way, or ask the user".to_owned()
         } else {
-            "write it so that it can be read beforehand, or do it another way".to_owned()
+            "spell the command out so that Sprag can read it, or use another way".to_owned()
         }
     });
     let next = match code {
         Some(code) => {
-            format!(
-                "{next}; only the user, in a terminal, can let this one call through: `sprag approve {code}`"
-            )
+            format!("{next}; only the user can allow this call once, in a terminal: `sprag approve {code}`")
         }
         None => next,
     };
@@ -313,9 +312,9 @@ fn refusal(judged: &RuleVerdict, code: Option<&str>) -> Reason {
 
 fn allowed(judged: &RuleVerdict) -> Reason {
     let rule = judged.rule.as_deref().unwrap_or("policy");
-    Reason::new(rule, format!("rule `{rule}` allows this"), "sprag policy list")
+    Reason::new(rule, format!("rule `{rule}` allows it"), "sprag policy list")
 }
 
 fn without_rules() -> Reason {
-    Reason::new("no_rules", "the rules could not be read", "sprag doctor")
+    Reason::new("no_rules", "cannot read the permission rules", "sprag doctor")
 }

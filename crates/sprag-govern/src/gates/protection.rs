@@ -1,6 +1,6 @@
-//! What guards the agent is not the agent's to change: Sprag's records and settings, hooks of git, and
-//! what starts us in a client. A call that would change them is refused. What a call does that
-//! nobody can read beforehand is looked at afterwards, and put back.
+//! Protects the files that guard the agent: Sprag's records and settings, git hooks, and the hooks that start
+//! Sprag in a client. A call that would change them is refused. If a call cannot be read beforehand, Sprag
+//! checks the files afterwards and restores them.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,13 +19,13 @@ use crate::gates::{Ask, Gate, GateCx, OnFault};
 use crate::reason::Reason;
 use crate::verdict::Vote;
 
-/// Every place of ours has it in its path.
+/// Every path of Sprag contains this name.
 const OUR_NAME: &str = "sprag";
 
-/// The agent whose verdicts count. A client finds agents by the name in a file, whatever the file's own.
+/// The agent whose decisions count. A client finds an agent by the name inside a file, not by the file name.
 const REVIEWER: &str = "sprag-reviewer";
 
-/// It keeps nothing in mind: what was there before a call is kept by the host.
+/// The gate has no state: the host keeps the snapshots.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProtectionGate;
 
@@ -47,15 +47,15 @@ impl Default for Settings {
     }
 }
 
-/// Asks for the places that no agent may change, and for what the call would write.
+/// Asks for the paths that no agent may change, and for the paths that the call writes.
 pub struct Question;
 
-/// Every spelling of the places.
+/// All spellings of the paths.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
-    /// What belongs to Sprag: its records and the user's own settings of it.
+    /// Files of Sprag: its records and the user's settings.
     pub ours: Vec<String>,
-    /// Everything no agent may change: that, and what starts us and other guards.
+    /// All protected files: those of Sprag, and the hooks that start Sprag and other guards.
     pub guarded: Vec<String>,
     /// Directories in which a client looks for agents.
     pub agents: Vec<String>,
@@ -67,13 +67,13 @@ impl Gate for ProtectionGate {
     type Question = Question;
     type Answer = Answer;
 
-    const ABOUT: &'static str = "what guards the agent is changed by no agent, and put back if it was";
+    const ABOUT: &'static str = "agents cannot change the files that guard them; Sprag restores changed ones";
     const SECTION: SettingSection = SettingSection {
         name: "protection",
         defaults: "\
-# Files that guard the agent: `.sprag`, hooks of git, hooks in the settings of clients.
+# Files that guard the agent: `.sprag`, git hooks, hooks in the settings of clients.
 [protection]
-# Put them back when a call that nobody could read beforehand has changed them: `on` or `off`.
+# Restore them when a call that Sprag could not read beforehand changed them: `on` or `off`.
 restore = \"on\"
 ",
         keys: &[SettingKey { name: "restore", tighten: Tighten::Ranked(&["off", "on"]) }],
@@ -98,7 +98,7 @@ restore = \"on\"
             {
                 actions.push(Before::SnapshotProtected);
             }
-            // The host knows for which calls it kept anything.
+            // The host knows for which calls it has a snapshot.
             Event::ToolFinished { call, .. } if call.effect == ToolEffect::Exec => {
                 actions.push(Before::RestoreProtected);
             }
@@ -106,7 +106,7 @@ restore = \"on\"
         }
     }
 
-    /// A call that cannot be read and may be about our records is not let through.
+    /// Denies a call that cannot be parsed and mentions Sprag.
     fn on_fault(event: EventKind, raw: &str) -> OnFault {
         match event {
             EventKind::ToolRequested | EventKind::PermissionAsked if raw.contains("sprag") => OnFault::Deny,
@@ -131,7 +131,7 @@ restore = \"on\"
     }
 }
 
-/// Says what a call has done to guarded files, and what became of it.
+/// Reports the damage to protected files, and records it.
 fn tell(cx: &mut GateCx<'_, ProtectionGate>) -> Vote {
     let damage = &cx.prepared.restored;
     if damage.is_empty() {
@@ -142,19 +142,20 @@ fn tell(cx: &mut GateCx<'_, ProtectionGate>) -> Vote {
         let path = quoted(damage.path());
         match damage {
             ProtectedDamage::Restored { kept, .. } => {
-                let kept =
-                    kept.as_ref().map_or(String::new(), |kept| format!(" (kept in `{}`)", quoted(kept)));
-                told.push(format!("`{path}` was put back{kept}"));
+                let kept = kept
+                    .as_ref()
+                    .map_or(String::new(), |kept| format!(" (the changed version is in `{}`)", quoted(kept)));
+                told.push(format!("`{path}` was restored{kept}"));
             }
             ProtectedDamage::Left { why, .. } => told.push(format!("`{path}`: {why}")),
         }
     }
     cx.log(GateRecord::Damaged(DamagedFiles { files: damage.clone() }));
     let told = told.join("; ");
-    Vote::Note(Text::new(format!("that call changed files that guard the agent: {told}. Leave them alone")))
+    Vote::Note(Text::new(format!("the call changed protected files: {told}; do not change them")))
 }
 
-/// Whether a call may change anything without that being known beforehand.
+/// Reports whether a call may change files that are not known beforehand.
 fn may_damage(call: &ToolCall, input: &Input) -> bool {
     call.effect == ToolEffect::Exec && !is_plain(call, input)
 }
@@ -162,8 +163,8 @@ fn may_damage(call: &ToolCall, input: &Input) -> bool {
 fn protected(path: &str) -> Reason {
     Reason::new(
         "protected_path",
-        format!("`{}` belongs to the guard or to what starts it, and no agent may change it", quoted(path)),
-        "leave it alone, or ask the user to change it",
+        format!("`{}` is protected; agents cannot change it", quoted(path)),
+        "ask the user to change it",
     )
 }
 
@@ -171,15 +172,14 @@ fn another_reviewer(path: &str) -> Reason {
     Reason::new(
         "protected_path",
         format!(
-            "`{}` may define another agent `{REVIEWER}`, and only the installed one reviews",
+            "`{}` may define another agent `{REVIEWER}`; only the installed one may review",
             quoted(path)
         ),
-        "give the agent another name, and leave that name out of its file",
+        "rename the agent, and remove `sprag-reviewer` from its file",
     )
 }
 
-/// Where a call would change an agent of the client's and names the reviewer, in what it writes or in
-/// where it writes it.
+/// Returns the path of a written agent file if the call names the reviewer, in the content or in the path.
 fn defines_reviewer<'a>(call: &ToolCall, input: &Input, known: &'a Answer) -> Option<&'a str> {
     let is_agent = |written: &&WrittenPath| {
         let is_within =
@@ -194,15 +194,16 @@ fn defines_reviewer<'a>(call: &ToolCall, input: &Input, known: &'a Answer) -> Op
         let script = call.script(&input.start());
         script.is_some_and(|script| script.commands.iter().any(|command| command.argv.iter().any(knows)))
     };
-    // No letter of the name is written in another way in JSON.
+    // JSON never escapes a letter of the name.
     let is_named = names(&call.input.to_string()) || is_put_together();
     agents.find(|written| is_named || written.paths.iter().any(|path| names(path))).map(|found| &*found.named)
 }
 
-/// In any directory: a client looks for them in those above it, too.
+/// Matches any directory, because a client also looks in parent directories.
 const AGENTS: &str = "/.claude/agents/";
 
-/// A cheap look first: most calls change no file that is known beforehand, and name nothing of ours.
+/// Reports whether a call may touch a protected file. A cheap test first: most calls write no known file and
+/// do not name Sprag.
 fn may_touch(call: &ToolCall, input: &Input) -> bool {
     let writes = call
         .script(&input.start())
@@ -218,13 +219,13 @@ fn names_us(call: &ToolCall) -> bool {
     call.whole == InputCompleteness::Cut { names_us: true } || call.mentions(OUR_NAME)
 }
 
-/// The first thing a call would change that no agent may.
+/// Returns the first protected path that a call would change.
 fn touches(call: &ToolCall, input: &Input, known: &Answer) -> Option<String> {
     if !may_touch(call, input) {
         return None;
     }
     if let InputCompleteness::Cut { names_us: true } = call.whole {
-        return Some("a call too long to be read".to_owned());
+        return Some("a call that is too long to read".to_owned());
     }
     let written = known.written.iter().find(|written| known.guarded.iter().any(|place| hits(written, place)));
     if let Some(written) = written {
@@ -237,7 +238,7 @@ fn touches(call: &ToolCall, input: &Input, known: &Answer) -> Option<String> {
     if is_plain(call, input) {
         return None;
     }
-    // What such a call does is not known, so what it names has to do.
+    // The effect of such a call is unknown, so its words decide.
     let words = call.words();
     let is_ours = |word: &&&str| {
         known.ours.iter().any(|place| is_below(&absolute(&input.cwd, word), place, CaseFolding::Folded))
@@ -245,7 +246,7 @@ fn touches(call: &ToolCall, input: &Input, known: &Answer) -> Option<String> {
     words.iter().find(is_ours).map(|word| (*word).to_owned())
 }
 
-/// Programs that only look, and may look at our records.
+/// Programs that only read, and may read Sprag's records.
 const LOOKING: &[&str] = &[
     "[",
     "cat",
@@ -281,14 +282,14 @@ const LOOKING: &[&str] = &[
     "wc",
 ];
 
-/// Programs that give a file another name, under which it could be changed.
+/// Programs that give a file a second name, under which it could be changed.
 const LINKING: &[&str] = &["link", "ln", "mount"];
 
-/// Names of which a written path that is known only in part needs no more to be suspicious.
+/// Path parts that make a partly known path suspicious.
 const TELLING: &[&str] = &[".sprag", "hooks", "settings.json", "settings.local.json", ".codex", "sprag"];
 
-/// What a command reaches for in other ways than writing it: our records with a program that may lock
-/// or change them, guarded files with one that links them, a path that is known only in part.
+/// Returns a protected path that a command uses without writing it. Such uses are: a program that may lock or
+/// change Sprag's records, a link to a protected file, and a write to a partly known path.
 fn reaches(script: &Script, input: &Input, known: &Answer) -> Option<String> {
     let within =
         |places: &[String], path: &str| places.iter().any(|place| is_below(path, place, CaseFolding::Folded));
@@ -310,7 +311,7 @@ fn reaches(script: &Script, input: &Input, known: &Answer) -> Option<String> {
             }
         }
     }
-    // A descriptor that is open is enough for a lock.
+    // An open file descriptor is enough for a lock.
     let opened = script.reads.iter().filter(|used| used.by.starts_with('<'));
     for used in opened {
         if let (Word::Known(path), WorkingDir::At(dir)) = (&used.path, &used.cwd)
@@ -337,7 +338,7 @@ fn reaches(script: &Script, input: &Input, known: &Answer) -> Option<String> {
     })
 }
 
-/// Whether a path with `*`, `?` or `[` in it may lead to a place or below it.
+/// Reports whether a path with `*`, `?` or `[` may match a place or a path below it.
 fn may_be(path: &str, place: &str) -> bool {
     let mut parts = path.split('/');
     place.split('/').all(|name| {
@@ -354,8 +355,8 @@ fn hits(written: &WrittenPath, place: &str) -> bool {
     written.paths.iter().any(|path| is_below(path, place, CaseFolding::Folded) || removes(path))
 }
 
-/// Whether all that a call does is known, or known well enough: a tool with a path, or programs that do what
-/// the model of the shell says, without any doubt.
+/// Reports whether the effect of a call is known well enough. It is for a tool with a path, and for listed
+/// programs without any doubt in the shell model.
 fn is_plain(call: &ToolCall, input: &Input) -> bool {
     let Some(script) = call.script(&input.start()) else {
         return !call.paths.is_empty();
@@ -369,15 +370,15 @@ fn is_plain(call: &ToolCall, input: &Input) -> bool {
     script.doubts.is_empty() && script.commands.iter().chain(&script.wrappers).all(is_known)
 }
 
-/// Programs that run a project's own code all day long. What that does to guarded files is not looked at:
-/// it would cost every build, and whoever writes it could as well write a script.
+/// Programs that run the project's own code. Sprag does not check protected files after them: a check would
+/// slow every build, and their author could write a script instead.
 const BUILDING: &[&str] = &[
     "bun", "cargo", "cmake", "ctest", "dotnet", "eslint", "go", "gradle", "gradlew", "jest", "just", "mvn",
     "mypy", "ninja", "npm", "npx", "pip", "pip3", "pnpm", "prettier", "pytest", "ruff", "rustc", "swift",
     "tox", "tsc", "uv", "vitest", "yarn",
 ];
 
-/// Programs that change files, but no others than the model of the shell tells.
+/// Programs that change only the files that the shell model reports.
 const CHANGING: &[&str] = &[
     "basename", "chgrp", "chmod", "chown", "cp", "date", "df", "dirname", "env", "export", "false", "gh",
     "id", "kill", "ln", "mkdir", "mktemp", "mv", "popd", "ps", "pushd", "read", "readlink", "realpath", "rm",

@@ -1,5 +1,5 @@
-//! A question that was answered before need not be asked again: the agent is told the answer beside it. What
-//! the user answers is kept. Leave to do something is never given from memory.
+//! Shows an agent the known answer to a question that the user answered before, and stores new answers.
+//! Permissions never come from memory.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -19,13 +19,14 @@ use crate::gates::{Ask, Gate, GateCx};
 use crate::reason::Reason;
 use crate::verdict::Vote;
 
-/// Questions a session was given an answer to.
+/// Maximum number of remembered questions that Sprag answered.
 const GIVEN: usize = 64;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct QuestionsGate {
-    /// Answered in place of the user, each once: who asks again wants to hear the user.
+    /// Questions that Sprag answered in place of the user, each once. An agent that asks again gets the
+    /// user's answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     given: Vec<Digest>,
 }
@@ -42,7 +43,7 @@ impl Default for Settings {
     }
 }
 
-/// Asks for answers that the user gave to questions like these.
+/// Asks for known answers to these questions.
 pub struct Question {
     pub texts: Vec<Text<1000>>,
 }
@@ -52,15 +53,15 @@ impl Gate for QuestionsGate {
     type Question = Question;
     type Answer = Vec<Match>;
 
-    const ABOUT: &'static str = "tells an agent the answer to a question that the user has answered before";
+    const ABOUT: &'static str = "shows an agent the known answer to a question that was answered before";
     const SECTION: SettingSection = SettingSection {
         name: "qa",
         defaults: "\
 # Questions to the user that were answered before.
 [qa]
-# The agent is told the answer; the user is asked all the same.
+# Show the known answer to the agent; the user is still asked.
 notes = true
-# The agent is given the answer, and the user is not asked.
+# Give the agent the known answer instead of asking the user.
 auto = false
 ",
         keys: &[
@@ -121,14 +122,14 @@ impl QuestionsGate {
         let told: Vec<String> =
             found.iter().map(|(question, kept)| describe_answer(question, kept)).collect();
         let is_given = |question: &Text<1000>| self.given.contains(&answers::digest(question.as_str()));
-        // Half an answer is none: the user is asked the whole.
+        // If one question has no answer, the user answers all of them.
         let is_whole = found.len() == asked.len() && !asked.iter().any(is_given);
         if policy.auto && is_whole && self.given.len() < GIVEN {
             self.given.extend(asked.iter().map(|question| answers::digest(question.as_str())));
             return Vote::Hold(Reason::new(
                 "answered",
                 format!("this was answered before: {}", told.join("; ")),
-                "go on with this answer; if it does not fit here, ask again and the user will answer",
+                "use this answer; if it does not fit, ask again and the user answers",
             ));
         }
         if policy.notes {
@@ -151,7 +152,7 @@ fn describe_answer(question: &Text<1000>, kept: &KnownAnswer) -> String {
     format!("\"{short}\" was answered by {source} on {day} (`{}`): {answer}", kept.id)
 }
 
-/// The questions a call would put to the user.
+/// Returns the questions that a call would ask the user.
 fn questions(call: &ToolCall) -> Vec<Text<1000>> {
     if !call.asks_the_user() {
         return Vec::new();
@@ -162,7 +163,7 @@ fn questions(call: &ToolCall) -> Vec<Text<1000>> {
     texts.chain(single).flatten().take(QUESTIONS).map(Text::from).collect()
 }
 
-/// The questions of a call with what the user answered, where the client tells.
+/// Returns the questions of a call with the user's answers, if the client reports them.
 fn answers(call: &ToolCall) -> Vec<AnsweredQuestion> {
     let Some(given) = call.input["answers"].as_object() else { return Vec::new() };
     let answer = |question: &Text<1000>| {

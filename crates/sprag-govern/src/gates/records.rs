@@ -1,4 +1,4 @@
-//! The records that gates leave, besides those of another domain.
+//! Records of the gates. Records of other domains are defined there.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -18,7 +18,7 @@ use crate::gates::review::history::ReviewDecisionRecord;
 use crate::judge::JudgeRecord;
 use crate::obligation::records::DebtRecord;
 
-/// A record that a gate asks for, of whichever domain.
+/// A record of any domain that a gate writes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GateEffect {
     Gate(GateRecord),
@@ -53,7 +53,7 @@ impl GateEffect {
     }
 }
 
-/// A domain whose records a gate may ask for.
+/// Conversions from the records of the domains.
 macro_rules! effects {
     ($($record:ident => $variant:ident),+ $(,)?) => {
         $(impl From<$record> for GateEffect {
@@ -78,13 +78,13 @@ records! {
         ReviewDecided(DecidedReview) = "review.decided",
         /// How one request for a review ended.
         ReviewAttempt(ReviewAttemptRecord) = "review.attempt",
-        /// An approval let a call pass.
+        /// A call passed because of an approval.
         ReviewUsed(UsedApproval) = "review.used",
-        /// A call changed files that guard the agent.
+        /// A call changed protected files.
         Damaged(DamagedFiles) = "protection.damaged",
         /// The checks ran.
         Verified(VerifiedChecks) = "verified",
-        /// The last words of an agent that made no note of its own.
+        /// The last message of a sub-agent that wrote no note.
         Observed(LastWords) = "observed",
         Warned(WarningRecord) = "warned",
     }
@@ -139,7 +139,7 @@ pub struct VerifiedCheck {
     pub name: Text<64>,
     pub outcome: Text<32>,
     pub mandatory: bool,
-    /// The end of what it printed.
+    /// The end of its output.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub tail: String,
 }
@@ -147,7 +147,7 @@ pub struct VerifiedCheck {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LastWords {
     pub note: Text<500>,
-    /// What tells it from a note in a session's journal.
+    /// Distinguishes it from a note in the journal of a session.
     pub from: Text<32>,
 }
 
@@ -157,21 +157,21 @@ pub struct WarningRecord {
 }
 
 impl GateRecord {
-    /// Returns a sentence for `sprag session explain` about what `who` did.
+    /// Returns a sentence for `sprag session explain` about the action of `who`.
     pub fn describe(&self, who: &str) -> String {
         match self {
             GateRecord::ReviewDecided(DecidedReview { decision, .. }) => {
                 let by = one_line(decision.by.as_str());
-                format!("the review is decided by {by}: {}", decision.word.name())
+                format!("{by} decided the review: {}", decision.word.name())
             }
             GateRecord::ReviewAttempt(attempt) => format!(
-                "what came of asking for a review (text `{}`): {}",
+                "result of a review request (template `{}`): {}",
                 one_line(attempt.template.as_str()),
                 attempt.outcome.name()
             ),
             GateRecord::ReviewUsed(used) => {
                 let (tool, rule) = (one_line(used.tool.as_str()), one_line(&used.rule));
-                format!("an approval let `{tool}` pass rule `{rule}`")
+                format!("an approval allowed `{tool}` under rule `{rule}`")
             }
             GateRecord::Verified(verified) => verified.describe(),
             GateRecord::Observed(words) => format!("{who} noted: {}", one_line(words.note.as_str())),

@@ -1,4 +1,4 @@
-//! What must be true before a turn may end, and what is left when it ended anyway.
+//! Obligations, which a session must meet before a turn may end, and debts, which remain if it ended anyway.
 
 pub mod records;
 
@@ -14,11 +14,11 @@ use sprag_base::time::Timestamp;
 use crate::obligation::records::{ClearedDebts, DebtIds, DebtRecord};
 use crate::reason::Reason;
 
-/// Something owed before a stop.
+/// Something that a session must do before it stops.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Obligation {
     pub duty: Duty,
-    /// Of the unmet items and the evidence seen so far: while it is the same, nothing has moved.
+    /// Digest of the unmet items and the evidence so far. While it stays equal, the state has not changed.
     pub digest: Digest,
     pub reason: Reason,
     pub items: Vec<Text<200>>,
@@ -33,7 +33,7 @@ pub enum Duty {
     Commit,
     Handoff,
     Integrity,
-    /// What was declared is what was done.
+    /// Changes must match the class that the agent declared.
     Trace,
     Scope,
 }
@@ -53,7 +53,7 @@ impl Duty {
     }
 }
 
-/// An obligation that was let go unmet. It stays visible until it is met or cleared.
+/// An obligation that Sprag released unmet. It stays visible until it is met or cleared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Debt {
     pub id: Text<32>,
@@ -61,7 +61,7 @@ pub struct Debt {
     pub duty: Duty,
     pub why: Text<1000>,
     pub items: Vec<Text<200>>,
-    /// The worktree it is about.
+    /// The worktree of the obligation.
     #[serde(default)]
     pub root: Text<1000>,
     pub session: SessionId,
@@ -72,15 +72,15 @@ pub struct Debt {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DebtCause {
-    /// The breaker let it go.
+    /// The breaker released it.
     Released,
-    /// The session ended first.
+    /// The session ended before it was met.
     Ended,
 }
 
 impl Debt {
-    /// The id follows from session, gate and what is unmet: writing the same debt twice leaves one, also
-    /// when the same thing is unmet in another state of the work.
+    /// Builds a debt. Its id follows from session, gate and unmet items. Writing the same debt twice leaves
+    /// one, also in another state of the work.
     pub fn new(
         gate: &str,
         owed: &Obligation,
@@ -99,7 +99,7 @@ impl Debt {
             id: Text::new(format!("d-{}", digest.short())),
             gate: Text::from(gate),
             duty: owed.duty,
-            // The rest of it tells whoever was held what to do.
+            // The other lines tell the held agent what to do.
             why: Text::from(owed.reason.why.as_str().lines().next().unwrap_or_default()),
             items: owed.items.clone(),
             root: Text::from(root),
@@ -119,7 +119,7 @@ pub struct Debts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpenDebt {
     pub debt: Debt,
-    /// Whether a session has been told of it.
+    /// Whether Sprag showed it to a session.
     pub shown: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The records of a debt's life.
+//! Records of debts.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,10 +11,10 @@ records! {
     /// Records of debts.
     pub enum DebtRecord {
         Opened(Debt) = "debt.opened",
-        /// A session was told of them.
+        /// Sprag showed them to a session.
         Shown(DebtIds) = "debt.shown",
         Met(DebtIds) = "debt.met",
-        /// Somebody dropped them, and said why.
+        /// A person dropped them and gave a reason.
         Cleared(ClearedDebts) = "debt.cleared",
     }
 }

@@ -1,6 +1,6 @@
-//! The state of one client session: a fold of its journal. Every record may carry `set`, the
-//! parts that changed; a snapshot carries all of them. Parts this version does not know are kept
-//! as they are, so that an older program beside a newer one loses nothing.
+//! The state of one client session, folded from its journal. A record may carry `set`, the parts that
+//! changed; a snapshot carries all parts. Parts that this version does not know stay unchanged, so that an
+//! older program next to a newer one loses nothing.
 
 pub mod open_prompt;
 
@@ -35,14 +35,14 @@ pub struct Session {
     unknown: Map<String, Value>,
 }
 
-/// What the session's stops have come to.
+/// The obligations that the session's stops found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StopState {
-    /// Open after the last stop that was judged, by gate.
+    /// Open after the last judged stop, by gate.
     pub owed: Vec<OwedDuty>,
-    /// Let go as debt already, until its gate is content again.
+    /// Released as debts, until their gate has no obligation again.
     pub released: Vec<ReleasedDuty>,
-    /// How often a stop with this digest passed because the agent asked the user something.
+    /// How often a stop with this digest passed because the agent asked the user a question.
     pub asked: BTreeMap<Digest, u8>,
 }
 
@@ -58,13 +58,13 @@ pub struct OwedDuty {
     pub obligation: Obligation,
 }
 
-/// Names of the parts that a `set` held and that could not be read.
+/// Names of the parts of a `set` that could not be read.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct UnreadableParts(pub Vec<String>);
 
 impl Session {
-    /// What the session owes now: what its last stop found, and what its gates know of since. What
-    /// was let go is a debt and no obligation any more.
+    /// Returns the obligations that the session has now: those of its last stop, and those that its gates
+    /// found later. A released obligation is a debt and is not included.
     pub fn open(&self, id: &SessionId) -> Vec<OwedDuty> {
         if self.about.ended {
             return Vec::new();
@@ -86,27 +86,27 @@ impl Session {
         &self.gates.review
     }
 
-    /// Returns the intent that the session serves, and since when.
+    /// Returns the intent that the session serves, and the time of its selection.
     pub fn selected_intent(&self) -> Option<(&SelectedIntent, Option<Timestamp>)> {
         self.gates.scope.chosen.as_ref().map(|chosen| (chosen, self.gates.scope.since))
     }
 
-    /// Returns the ticket in work or done last.
+    /// Returns the ticket in work, or the last closed one.
     pub fn ticket(&self) -> Option<&Ticket> {
         self.gates.reflection.ticket()
     }
 
-    /// Returns the refused calls that a person may let through now.
+    /// Returns the refused calls that a person may allow now.
     pub fn open_refusals(self) -> impl Iterator<Item = RefusedCall> {
         self.gates.permission.open().chain(self.gates.scope.open())
     }
 
-    /// Returns the state of each gate that has more than one.
+    /// Returns the state of each gate that has several states.
     pub fn gate_states(&self) -> Vec<(&'static str, &'static str)> {
         self.gates.states()
     }
 
-    /// Returns the checks that the session would have to pass for this event.
+    /// Returns the checks that the session must pass for this event.
     pub fn check_run(
         &self,
         input: &Input,
@@ -116,17 +116,17 @@ impl Session {
         self.gates.completion.plan(&Ask { session: &self.about, input, settings }, changes)
     }
 
-    /// Drops what may be used once, where the use cannot be written down.
+    /// Drops single-use approvals, because their use cannot be recorded.
     pub fn forget_single_use(&mut self) {
         self.gates.forget_single_use();
     }
 
-    /// All parts, for a snapshot.
+    /// Returns all parts, for a snapshot.
     pub fn whole(&self) -> Map<String, Value> {
         self.changes(&Session::default())
     }
 
-    /// The parts that differ from `before`.
+    /// Returns the parts that differ from `before`.
     pub fn changes(&self, before: &Session) -> Map<String, Value> {
         let mut set = Map::new();
         part(&mut set, "about", &self.about, &before.about);
@@ -139,13 +139,13 @@ impl Session {
         set
     }
 
-    /// Folds one `set`. A part that cannot be read keeps its value and is named.
+    /// Folds one `set`. A part that cannot be read keeps its value, and its name is returned.
     pub fn apply(&mut self, set: Map<String, Value>) -> UnreadableParts {
         let unreadable = set.into_iter().filter(|(name, value)| !self.read(name, &value.to_string()));
         UnreadableParts(unreadable.map(|(name, _)| name).collect())
     }
 
-    /// Takes one part as it is written. `false`: it cannot be read, and keeps its value.
+    /// Reads one part from its JSON. Returns `false` if it cannot be read; the part then keeps its value.
     pub fn read(&mut self, name: &str, json: &str) -> bool {
         match name {
             "about" => read_json_into(&mut self.about, json),

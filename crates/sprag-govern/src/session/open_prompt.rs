@@ -1,5 +1,6 @@
-//! Whether an agent waits for a person, from what its hooks have written down: it has asked whether it may do something, or
-//! what it should do, and nothing has happened since. Only a client with a terminal waits; without one it is refused.
+//! Finds out from the records of a session whether its agent waits for a person. That is so if the agent
+//! asked for permission or asked a question, and nothing happened since. Only a client with a terminal waits;
+//! without one the call is refused.
 
 use serde_json::Value;
 
@@ -10,10 +11,11 @@ use sprag_policy::call;
 
 use crate::event_records::{EventRecord, RecordedEvent, RulingName};
 
-/// A client tells so that it shows such a question, some seconds after it was asked.
+/// Notice of a client some seconds after it showed a question.
 const SHOWN: &str = "permission_prompt";
 
-/// What it asks, from its last records, the newest first. Those that are no event of its client say nothing.
+/// Returns the open question of the agent, from its last records, newest first. Records that are not events
+/// of the client are skipped.
 pub fn asked<'a>(records: impl IntoIterator<Item = &'a Record>) -> Option<Text<1000>> {
     let mut shown = None;
     for record in records {
@@ -28,21 +30,21 @@ pub fn asked<'a>(records: impl IntoIterator<Item = &'a Record>) -> Option<Text<1
 }
 
 enum PromptSign {
-    /// It is no event.
+    /// The record is not an event.
     Nothing,
     Shown(Text<1000>),
     Asked(Text<1000>),
-    /// Its agent does something.
+    /// The agent continued.
     Went,
 }
 
 fn read_sign(record: &Record) -> PromptSign {
     let Some(EventRecord { event, ruling }) = EventRecord::read(record) else { return PromptSign::Nothing };
-    // What was answered for the person is asked nobody.
+    // Sprag answered the question, so no person has to.
     let is_open = !matches!(ruling.verdict, RulingName::Allow | RulingName::Hold);
     match event {
         RecordedEvent::PermissionAsked(call) if is_open => {
-            PromptSign::Asked(Text::new(format!("may it use `{}`: {}", call.tool, call.input)))
+            PromptSign::Asked(Text::new(format!("may the agent use `{}`: {}", call.tool, call.input)))
         }
         RecordedEvent::ToolRequested(call) if is_open && call::is_question(call.tool.as_str()) => {
             PromptSign::Asked(question(call.input.as_str()))
@@ -65,7 +67,7 @@ fn read_sign(record: &Record) -> PromptSign {
     }
 }
 
-/// The questions of a call in words; as it stands there, where it is cut or has another form.
+/// Returns the questions of a call as text, or the input unchanged if it is cut or has another form.
 fn question(input: &str) -> Text<1000> {
     let read: Value = serde_json::from_str(input).unwrap_or_default();
     let all = read["questions"].as_array().into_iter().flatten();
@@ -81,7 +83,7 @@ mod tests {
 
     use super::*;
 
-    /// The newest last, as they are written.
+    /// Records in the order of writing, newest last.
     fn asks(records: &[(&str, Value)]) -> Option<String> {
         let at = Timestamp::from_millis(0);
         let records: Vec<Record> =
@@ -99,7 +101,7 @@ mod tests {
         let shown =
             ("noticed", json!({"what": "permission_prompt", "message": "needs you", "verdict": "pass"}));
         let went = ("tool.finished", call("Bash", "rm x", "pass"));
-        let asks_rm = Some("may it use `Bash`: rm x".to_owned());
+        let asks_rm = Some("may the agent use `Bash`: rm x".to_owned());
         assert_eq!(asks(std::slice::from_ref(&permission)), asks_rm);
         assert_eq!(asks(&[permission.clone(), shown.clone()]), asks_rm, "what is asked says more");
         assert_eq!(asks(&[permission.clone(), ("snapshot", json!({}))]), asks_rm);

@@ -1,4 +1,4 @@
-//! Plain facts of a session, which gates read and `decide` keeps.
+//! Plain facts of a session. Gates read them and `decide` updates them.
 
 pub(crate) mod tasks;
 use serde::de::DeserializeOwned;
@@ -14,55 +14,55 @@ use crate::session_facts::tasks::Tasks;
 /// Plain facts of the session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionFacts {
-    /// When its first event came.
+    /// Time of its first event.
     pub started: Option<Timestamp>,
-    /// Where it started.
+    /// Directory in which it started.
     #[serde(default)]
     pub cwd: String,
-    /// The worktree it started in.
+    /// Worktree in which it started.
     #[serde(default)]
     pub root: String,
-    /// The commit that was checked out then.
+    /// Commit that was checked out at the start.
     #[serde(default)]
     pub head: Option<Text<64>>,
-    /// A call that may change something was let through.
+    /// A call that may change something passed.
     pub worked: bool,
-    /// One was since the last stop that was looked into.
+    /// Such a call passed since the last judged stop.
     #[serde(default)]
     pub changed: bool,
-    /// A stop was passed over since, because something still ran.
+    /// Sprag ignored a stop since then, because work still ran.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub passed_over: bool,
-    /// Its records were lost: what it owed before is not known.
+    /// The records were lost, so earlier obligations are unknown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lost: bool,
-    /// Under which name the worktree is kept as it was before the first of them.
+    /// Name of the baseline: the worktree before the first change.
     #[serde(default)]
     pub start: Option<Text<256>>,
-    /// Files it wrote, where there is no git to tell.
+    /// Files that it wrote; used outside git only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub touched: Vec<Text<400>>,
     /// The client's own list of tasks.
     #[serde(default, skip_serializing_if = "Tasks::is_unused")]
     pub tasks: Tasks,
-    /// Agents it has started that have not stopped yet.
+    /// Agents that it started and that still run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub running: Vec<RunningAgent>,
-    /// The agent asks its user something with a tool, and has no answer yet.
+    /// The agent asked the user a question with a tool and has no answer yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asking: Option<Text<128>>,
-    /// What it says it works for, as the scope gate let it choose.
+    /// The selected intent, as the scope gate accepted it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent: Option<SelectedIntent>,
-    /// The stage of a plan it works on. Once it is one's, it stays that.
+    /// The stage of a plan that it works on. It never changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<Text<64>>,
     pub ended: bool,
-    /// The process that calls our hooks. Commands that are a person's refuse below it.
+    /// The process that calls Sprag's hooks. Commands for people refuse to run below it.
     pub client: Option<Process>,
 }
 
-/// An agent at work for the session's own.
+/// A running agent that the session's own agent started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunningAgent {
     pub agent: Text<128>,
@@ -109,7 +109,7 @@ pub(crate) fn read_json_into<T: DeserializeOwned>(slot: &mut T, json: &str) -> b
     }
 }
 
-/// How long an agent that was never heard of again counts as running.
+/// Seconds after which a silent agent no longer counts as running.
 pub(crate) const FORGOTTEN_SECONDS: i64 = 2 * 60 * 60;
 
 pub(crate) const RUNNING: usize = 64;
@@ -119,6 +119,6 @@ pub(crate) const TOUCHED: usize = 500;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
     pub pid: u32,
-    /// In the system's own unit: tells a process from a later one with the same number.
+    /// Start time in the unit of the system. It distinguishes a process from a later one with the same pid.
     pub start: u64,
 }

@@ -1,12 +1,11 @@
-//! The client's own list of tasks, as far as its tool calls tell: how many there are, and which
-//! are done.
+//! The client's own task list, as its tool calls show it: the number of tasks and the finished ones.
 
 use serde::{Deserialize, Serialize};
 
 use sprag_base::text::Text;
 use sprag_policy::call::ToolCall;
 
-/// More than anyone keeps; beyond that a task counts as done by number only.
+/// Maximum number of finished tasks that are remembered by id.
 const KEPT: usize = 200;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,7 +23,7 @@ impl Tasks {
         self.created.saturating_sub(u32::try_from(self.done.len()).unwrap_or(u32::MAX))
     }
 
-    /// Whether nothing is open once this one is done.
+    /// Reports whether no other task is open once this one is done.
     pub fn is_last(&self, id: &str) -> bool {
         self.open() <= u32::from(!self.is_done(id))
     }
@@ -33,7 +32,7 @@ impl Tasks {
         self.done.iter().any(|done| done.as_str() == id)
     }
 
-    /// A tool call that went well.
+    /// Notes a tool call that succeeded.
     pub fn note(&mut self, call: &ToolCall) {
         match call.name.as_str() {
             "TaskCreate" => self.created = self.created.saturating_add(1),

@@ -1,4 +1,4 @@
-//! Beads: tickets in `.beads`, by `bd` and those that take the same commands.
+//! Beads: tickets in `.beads`, changed by `bd` and programs with the same commands.
 
 use serde_json::Value;
 
@@ -24,8 +24,7 @@ pub const TRACKER: Tracker = Tracker {
     }),
 };
 
-/// Options that take a value: of every command, of closing, and of updating. No letter of one means
-/// something else to another.
+/// Options with a value: of every command, of closing, and of updating. No letter has two meanings.
 const OPTIONS: ProgramOptions = ProgramOptions {
     letters: "Crmspatde",
     long: &[
@@ -85,7 +84,7 @@ fn closes(words: &[String]) -> Vec<String> {
     if !is_close || global.has(&["--help", "-h"]) || given.has(&["--help", "-h"]) {
         return Vec::new();
     }
-    // Without an id it closes the ticket that was touched last, if it closes any.
+    // Without an id the program closes the last touched ticket, if any.
     if operands.is_empty() { vec![HOLE.to_string()] } else { operands }
 }
 
@@ -98,7 +97,7 @@ fn closes_by_tool(tool: &str, input: &Value) -> Vec<String> {
     if closes { ids_in(input, &["issue_id", "id", "issue_ids", "ids"]) } else { Vec::new() }
 }
 
-/// Newer versions can put their answer into an envelope.
+/// Returns the tickets of an answer. Newer versions wrap them in an object.
 fn tickets(answer: &Value) -> &Value {
     ["data", "issues"].iter().find_map(|member| answer.get(member)).unwrap_or(answer)
 }

@@ -1,6 +1,5 @@
-//! GitHub: issues that are closed and pull requests that are merged, by `gh` and its MCP servers. An id
-//! is a number, with its repository in front (`owner/repo#7`) where one is named; a pull request may
-//! also go by its branch.
+//! GitHub: closed issues and merged pull requests, by `gh` and its MCP servers. An id is a number, prefixed
+//! with the repository (`owner/repo#7`) if one is named. A pull request may also be named by its branch.
 
 use serde_json::Value;
 
@@ -79,7 +78,7 @@ fn closes(words: &[String]) -> Vec<String> {
     let operand = operands.first().map(String::as_str);
     let id = match group.as_str() {
         "api" => operand.and_then(|endpoint| by_endpoint(endpoint, &given)),
-        // It will be merged some day, or no longer.
+        // The pull request is merged later, or no longer automatically.
         "pr" if is_on(&given, "--auto") || is_on(&given, "--disable-auto") => None,
         "pr" => Some(operand.unwrap_or(CURRENT).to_owned()),
         _ => operand.map(str::to_owned),
@@ -92,7 +91,8 @@ fn is_on(given: &Split, flag: &str) -> bool {
     given.has(&[flag]) && given.value(&[flag]) != Some("false")
 }
 
-/// `PATCH repos/o/r/issues/7` with `state=closed`, or `PUT repos/o/r/pulls/7/merge`.
+/// Returns the ticket that `PATCH repos/o/r/issues/7` with `state=closed`, or `PUT repos/o/r/pulls/7/merge`,
+/// closes.
 fn by_endpoint(endpoint: &str, given: &Split) -> Option<String> {
     let method = given.value(&["-X", "--method"])?.to_ascii_uppercase();
     let closes = given.given.iter().any(|option| {
@@ -111,7 +111,7 @@ fn by_endpoint(endpoint: &str, given: &Split) -> Option<String> {
     Some(if is_here { (*number).to_owned() } else { format!("{owner}/{repo}#{number}") })
 }
 
-/// One spelling for `7`, `#7` and the address of a ticket, with the repository where one is named.
+/// Returns one spelling for `7`, `#7` and the address of a ticket, with the repository if one is named.
 fn qualified(id: &str, repo: Option<&str>) -> String {
     if let Some((_, path)) = id.split_once("://") {
         let parts: Vec<&str> = path.split(['/', '?', '#']).collect();
@@ -146,7 +146,8 @@ fn closes_by_tool(tool: &str, input: &Value) -> Vec<String> {
     vec![qualified(&number, repo.as_deref())]
 }
 
-/// To GitHub a pull request is an issue, too; only a branch has to be asked for as what it is.
+/// Returns the query for the state of a ticket. GitHub treats a pull request as an issue too; only a branch
+/// needs `gh pr view`.
 fn closed(id: &str) -> Vec<String> {
     let named = id.rsplit_once('#').filter(|(repo, number)| !repo.is_empty() && is_number(number));
     let repo = named.map(|(repo, _)| repo);

@@ -1,7 +1,6 @@
-//! The trackers: where tickets live. A tracker is one file that says how to tell that it is used,
-//! which commands and tools close a ticket, and what to ask it; and one line in the list below. What
-//! closes a ticket is read from what a call would really do, never from its text: a ticket's word in
-//! a message or an `echo` closes nothing.
+//! The trackers, which keep tickets. A tracker is one file and one line in the list below. The file says how
+//! to detect the tracker, which commands and tools close a ticket, and how to query it. Sprag reads closings
+//! from the effect of a call, never from its text: a ticket id in a message or an `echo` closes nothing.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -20,58 +19,58 @@ trackers! {
 }
 
 pub struct Tracker {
-    /// As in the configuration and in records.
+    /// Name in the configuration and in records.
     pub name: &'static str,
     pub mark: TrackerSign,
-    /// Programs that speak to it, all in the same way. The first that is there is asked.
+    /// Programs with the same commands. Sprag queries the first that is installed.
     pub programs: &'static [&'static str],
-    /// The ids that one command closes, given the words after the program. What is known only at run
-    /// time stands in a word as [`HOLE`].
+    /// Returns the ids that a command closes, from the words after the program. Parts that are known only at
+    /// run time appear as [`HOLE`].
     pub closes: fn(&[String]) -> Vec<String>,
-    /// The ids that a tool of its MCP server closes, given the tool's own name.
+    /// Returns the ids that a tool of its MCP server closes, from the tool's own name.
     pub closes_by_tool: fn(&str, &Value) -> Vec<String>,
-    /// `None`: it cannot be asked anything.
+    /// `None` if it cannot be queried.
     pub asks: Option<TrackerQueries>,
 }
 
-/// How to tell that a tracker is used in a worktree.
+/// The sign that a worktree uses a tracker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrackerSign {
-    /// This is there, below the root of the worktree.
+    /// This path exists below the root of the worktree.
     Path(&'static str),
     /// A remote of the clone is on this host.
     Remote(&'static str),
-    /// It is what is left when no other is found.
+    /// The fallback when no other tracker is found.
     Always,
-    /// Only a client's own events tell.
+    /// Only events of the client report it.
     Never,
 }
 
-/// What a tracker can be asked, as arguments of its program. It answers in JSON.
+/// Queries of a tracker, as arguments of its program. The answers are JSON.
 pub struct TrackerQueries {
     pub active: &'static [&'static str],
-    /// The tickets in that answer. `None`: not an answer we know.
+    /// Reads the tickets from that answer. `None` if its form is unknown.
     pub items: fn(&Value) -> Option<Vec<TicketRow>>,
-    /// Whether a ticket is closed. The id is plain: see [`is_plain`].
+    /// Asks whether a ticket is closed. The id is plain: see [`is_plain`].
     pub closed: fn(&str) -> Vec<String>,
     pub state: fn(&Value) -> Option<bool>,
 }
 
-/// A ticket as a tracker's answer has it.
+/// A ticket in the answer of a tracker.
 pub struct TicketRow {
     pub id: String,
     pub title: String,
 }
 
-/// A ticket as a command or a tool names it: whatever the tracker itself accepts, short forms included.
+/// A ticket as a command or a tool names it, short forms included.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Ticket {
     pub id: Text<128>,
-    /// A name and not a reference into the table: records outlive the list of trackers.
+    /// A name and not a reference into the list: records outlive the list of trackers.
     pub tracker: Text<16>,
 }
 
-/// A ticket somebody works on.
+/// A ticket in work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActiveTicket {
     #[serde(flatten)]
@@ -79,19 +78,19 @@ pub struct ActiveTicket {
     pub title: Text<200>,
 }
 
-/// Stands in a word for what is known only at run time. No word of a shell can have it.
+/// Placeholder in a word for a part that is known only at run time. No shell word can contain it.
 pub const HOLE: char = '\0';
 /// The id of a ticket whose id is known only at run time.
 pub const UNKNOWN: &str = "unknown";
-/// Tickets of one call, and items of one answer.
+/// Maximum number of tickets of one call, and of items of one answer.
 const MOST: usize = 64;
 
 pub fn find(name: &str) -> Option<&'static Tracker> {
     TRACKERS.iter().find(|tracker| tracker.name == name).copied()
 }
 
-/// The tickets that a call closes if it succeeds, of all trackers that are enabled. Not those that
-/// somebody closes on another machine.
+/// Returns the tickets of all enabled trackers that a call closes if it succeeds. Commands that run on
+/// another machine do not count.
 pub fn closes(call: &ToolCall, start: &ShellStart, enabled: impl Fn(&str) -> bool) -> Vec<Ticket> {
     let trackers: Vec<&Tracker> = TRACKERS.iter().filter(|tracker| enabled(tracker.name)).copied().collect();
     let mut tickets = Vec::new();
@@ -118,8 +117,8 @@ pub fn closes(call: &ToolCall, start: &ShellStart, enabled: impl Fn(&str) -> boo
     tickets
 }
 
-/// The commands of these programs that would run here, by program and further words. Options in front
-/// of a subcommand are back where they were written: they may name a repository, or ask for help.
+/// Returns the local commands of these programs, each with its further words. Options before a subcommand
+/// stay in their place: they may name a repository or ask for help.
 fn lines(script: &Script, of: impl Fn(&str) -> bool) -> Vec<(&str, Vec<String>)> {
     let mut written: Vec<&Command> = script.wrappers.iter().collect();
     let mut lines = Vec::new();
@@ -140,13 +139,13 @@ fn lines(script: &Script, of: impl Fn(&str) -> bool) -> Vec<(&str, Vec<String>)>
     lines
 }
 
-/// Server and tool of an MCP tool's name, `mcp__<server>__<tool>`.
+/// Splits the name of an MCP tool, `mcp__<server>__<tool>`, into server and tool.
 fn mcp(name: &str) -> Option<(&str, &str)> {
     name.strip_prefix("mcp__")?.rsplit_once("__")
 }
 
 impl Tracker {
-    /// The tickets in its answer to what is worked on. `None`: not an answer we know.
+    /// Returns the tickets in work from the answer of the tracker. `None` if its form is unknown.
     pub fn read_active(&self, answer: &[u8]) -> Option<Vec<ActiveTicket>> {
         let items = (self.asks.as_ref()?.items)(&serde_json::from_slice(answer).ok()?)?;
         let item = |row: &TicketRow| {
@@ -155,36 +154,37 @@ impl Tracker {
         Some(items.iter().filter_map(item).take(MOST).collect())
     }
 
-    /// Its answer to whether a ticket is closed. `None`: not an answer we know.
+    /// Returns whether a ticket is closed, from the answer of the tracker. `None` if its form is unknown.
     pub fn read_closed(&self, answer: &[u8]) -> Option<bool> {
         (self.asks.as_ref()?.state)(&serde_json::from_slice(answer).ok()?)
     }
 
-    /// Ids come from outside. An option or a sentence is none.
+    /// Returns a ticket for an id from outside. An option or a sentence is not an id.
     fn ticket(&self, id: &str) -> Option<Ticket> {
         let id = if id.contains(HOLE) { UNKNOWN } else { id };
         let is_id = !id.is_empty() && !id.starts_with('-') && !id.contains(char::is_whitespace);
         is_id.then(|| Ticket { id: redact::short(&one_line(id)), tracker: Text::from(self.name) })
     }
 
-    /// A server is named by whoever installs it: `beads`, `beads-mcp`, `plugin_beads_beads`.
+    /// Reports whether a server serves this tracker. The user chooses its name: `beads`, `beads-mcp`,
+    /// `plugin_beads_beads`.
     fn is_served_by(&self, server: &str) -> bool {
         server.split(['_', '-', '.']).any(|part| part.eq_ignore_ascii_case(self.name))
     }
 }
 
-/// Whether a tracker may be asked about this id: one that cannot be anything but an id to a program.
+/// Reports whether an id is safe as an argument: a program can read it only as an id.
 pub fn is_plain(id: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._#/-".contains(c);
     !id.is_empty() && !id.starts_with('-') && id != UNKNOWN && id.chars().all(is_plain)
 }
 
-/// Whether a status is one of those that mean closed.
+/// Reports whether a status means closed.
 fn is_closed(status: Option<&str>) -> bool {
     status.is_some_and(|status| ["closed", "done"].iter().any(|closed| status.eq_ignore_ascii_case(closed)))
 }
 
-/// The ids in members of a tool's input: a text, a number, or a list of them.
+/// Returns the ids in members of a tool's input: a text, a number, or a list of them.
 fn ids_in(input: &Value, members: &[&str]) -> Vec<String> {
     let ids = |value: &Value| match value {
         Value::Array(values) => values.iter().filter_map(id_of).collect(),
@@ -205,7 +205,7 @@ fn id_of(value: &Value) -> Option<String> {
     }
 }
 
-/// Rows of an answer, with this member as the id. A row without an id is not what we asked for.
+/// Returns the rows of an answer, with this member as the id. `None` if a row has no id.
 fn rows(rows: &Value, id: &str) -> Option<Vec<TicketRow>> {
     let row = |row: &Value| {
         let title = row.get("title").and_then(Value::as_str).unwrap_or_default();
@@ -214,12 +214,12 @@ fn rows(rows: &Value, id: &str) -> Option<Vec<TicketRow>> {
     rows.as_array()?.iter().map(row).collect()
 }
 
-/// The one registration of a tracker.
+/// Registers the trackers.
 macro_rules! trackers {
     ($($name:ident),+ $(,)?) => {
         $(pub mod $name;)+
 
-        /// Every tracker, in the order in which they are looked for.
+        /// All trackers, in the order of detection.
         pub const TRACKERS: &[&Tracker] = &[$(&$name::TRACKER),+];
     };
 }

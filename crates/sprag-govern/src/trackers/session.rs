@@ -1,4 +1,4 @@
-//! No tracker at all: the session itself is the piece of work. It is always there, and its end closes it.
+//! The tracker without tickets: the session itself is the piece of work, and its end closes it.
 
 use super::{Tracker, TrackerSign};
 

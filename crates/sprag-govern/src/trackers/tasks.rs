@@ -1,4 +1,4 @@
-//! The task list of the client itself. Its events tell what closes; no command does.
+//! The client's own task list. Events of the client close tasks; no command does.
 
 use super::{Tracker, TrackerSign};
 

@@ -1,5 +1,5 @@
 //! tissue: tickets in `.tissue`, closed by `tissue status ID closed` or `tissue edit ID --status closed`.
-//! A duplicate is closed as well, but nobody has done the work: that asks for no reflection.
+//! Closing a ticket as a duplicate does not ask for a reflection, because no work was done.
 
 use serde_json::Value;
 

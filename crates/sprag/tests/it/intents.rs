@@ -117,7 +117,7 @@ fn a_session_chooses_before_it_changes() {
     assert_eq!(refused["code"], "intent_required");
     let message = refused["message"].as_str().unwrap();
     assert!(message.contains("You must cite a valid active Intent ID. Call select_active_intent(intent_id) first to load context and then retry."));
-    assert_eq!(refused["suggestion"], "`sprag intent select AUTH --session s`, which owns it");
+    assert_eq!(refused["suggestion"], "`sprag intent select AUTH --session s` (this intent owns it)");
     assert_eq!(code(&sandbox.bash("s", "make")), "intent_required");
     let ran = sandbox.run(&["intent", "select", "AUTH", "--class", "AST_REFACTOR", "--session", "s"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
@@ -139,8 +139,8 @@ fn a_session_chooses_before_it_changes() {
     // Another session has chosen nothing.
     assert_eq!(code(&write(&sandbox, "t", "src/auth/a.rs")), "intent_required");
     assert!(stored_lines(&sandbox.store()).iter().any(|line| line.contains("\"intent.selected\"")));
-    let story = sandbox.run(&["session", "explain", "s"]).stdout;
-    assert!(story.contains("the agent works for intent `AUTH` (AST_REFACTOR)"), "{story}");
+    let story = sandbox.run(&["explain", "s"]).stdout;
+    assert!(story.contains("the agent selected intent `AUTH` (AST_REFACTOR)"), "{story}");
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn an_intent_is_done_when_checks_and_a_person_say_so() {
     let done = || sandbox.run(&["intent", "done", "AUTH", "--session", "s"]);
     let unmet = done();
     assert_eq!(unmet.code, 1);
-    assert!(unmet.stderr.contains("`it works` wants a person's word"), "{}", unmet.stderr);
+    assert!(unmet.stderr.contains("needs a person's acceptance of `it works`"), "{}", unmet.stderr);
     // Accepting is a person's.
     assert_eq!(sandbox.run(&["intent", "accept", "AUTH"]).code, 1);
     assert_eq!(at_terminal(&sandbox, &["intent", "accept", "AUTH", "--criterion", "9"]).0, 1);

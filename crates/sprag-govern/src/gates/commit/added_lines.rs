@@ -1,4 +1,4 @@
-//! What must not get into a commit, found in the lines it adds: secrets and conflict markers.
+//! Finds secrets and conflict markers in the lines that a commit adds.
 
 use sprag_base::redact;
 use sprag_base::text::Text;
@@ -6,22 +6,22 @@ use sprag_base::unified_diff::Hunk;
 
 use crate::facts::{StagedFault, StagedFinding};
 
-/// Enough to act on; the rest shows when these are gone.
+/// Maximum number of findings. Later ones appear when these are fixed.
 const FOUND: usize = 20;
-/// Longer lines are made by programs; their start is looked at.
+/// Maximum bytes of a line that are searched. Longer lines are generated.
 const LINE: usize = 16 * 1024;
 
-/// Which findings count.
+/// A filter for the findings that count.
 type LineFilter<'a> = &'a dyn Fn(&StagedFinding) -> bool;
 
-/// What the added lines of a diff without context have in them.
+/// Returns the findings in the added lines of a diff without context.
 pub fn in_diff(diff: &[u8], minds: LineFilter<'_>) -> Vec<StagedFinding> {
     let mut file = StagedFile::new("", minds);
     let mut found = Vec::new();
     let (mut removed, mut added) = (0usize, 0usize);
     for line in diff.split(|&byte| byte == b'\n') {
         match line.first() {
-            // Within a hunk every line is content, whatever it looks like.
+            // Within a hunk every line is content.
             Some(b'-') if removed > 0 => removed -= 1,
             Some(b'+') if added > 0 => {
                 added -= 1;
@@ -44,7 +44,7 @@ pub fn in_diff(diff: &[u8], minds: LineFilter<'_>) -> Vec<StagedFinding> {
     found
 }
 
-/// The same of a file that is new as a whole.
+/// Returns the findings in a new file.
 pub fn in_file(path: &str, text: &[u8], minds: LineFilter<'_>) -> Vec<StagedFinding> {
     let mut found = Vec::new();
     if is_binary(text) {
@@ -64,13 +64,13 @@ pub fn is_binary(text: &[u8]) -> bool {
 /// A file while it is read.
 struct StagedFile<'a> {
     path: Text<200>,
-    /// Of the next line.
+    /// Number of the next line.
     number: u32,
     conflict: MarkerState,
     minds: LineFilter<'a>,
 }
 
-/// How much of a conflict has been seen: one of its marks alone is a heading or a quotation.
+/// The part of a conflict seen so far. A single marker may be a heading or a quotation.
 enum MarkerState {
     None,
     Ours { line: u32 },
@@ -106,14 +106,14 @@ impl StagedFile<'_> {
             MarkerState::Theirs { line } => MarkerState::Theirs { line },
         };
         let text = String::from_utf8_lossy(&line[..line.len().min(LINE)]);
-        // What is private to its author's notes is a tag of somebody's language elsewhere.
+        // The kind `private` marks private notes; in other files it is an ordinary tag of a markup language.
         if let Some(kind) = redact::kind(&text).filter(|kind| *kind != "private") {
             find(number, StagedFault::Secret { kind: Text::from(kind) });
         }
     }
 }
 
-/// `b/path`, quoted where it has characters that would confuse.
+/// Returns the path from `b/path`, which git quotes if it has special characters.
 fn path_of(path: &[u8]) -> String {
     let path = String::from_utf8_lossy(path);
     let path = path.trim_end_matches('\t').trim_matches('"');

@@ -1,20 +1,20 @@
-//! The words of a command as options and operands. What is not known of a word stands in it as a
-//! character that no word can have.
+//! The words of a command as options and operands. An unknown part of a word is a character that no word can
+//! contain.
 
 use sprag_shell::{Command, Word};
 
-/// Stands for what is known only at run time.
+/// Placeholder for a part that is known only at run time.
 pub(crate) const HOLE: char = '\0';
 
-/// Which options of a program have a value, by letter and by name.
+/// The options of a program that take a value, by letter and by name.
 pub struct Spec {
     pub letters: &'static str,
-    /// Of these the rest of the word is the value, if there is one.
+    /// Letters whose value, if any, is the rest of the word.
     pub attached: &'static str,
     pub long: &'static [&'static str],
 }
 
-/// Where a value stands: in which word, and from which byte of it on.
+/// Position of a value: its word, and the first byte in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ValuePosition {
     pub word: usize,
@@ -23,14 +23,14 @@ pub(crate) struct ValuePosition {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct GivenValue {
-    /// `-m` or `--message`, however it was spelled.
+    /// `-m` or `--message`, for any spelling.
     pub name: String,
-    /// The word the option itself stands in.
+    /// The word of the option itself.
     pub word: usize,
     pub value: Option<ValuePosition>,
 }
 
-/// A command line, read.
+/// A parsed command line.
 pub(crate) struct Arguments {
     pub texts: Vec<String>,
     pub options: Vec<GivenValue>,
@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Reads what follows the first `verbs` words.
+    /// Reads the words after the first `verbs` words.
     pub(super) fn read(command: &Command, verbs: usize, spec: &Spec) -> Arguments {
         let texts: Vec<String> = command.argv.iter().map(text_of).collect();
         let mut words = Arguments { options: Vec::new(), operands: Vec::new(), texts };
@@ -105,7 +105,7 @@ pub(crate) fn text_of(word: &Word) -> String {
     word.text(HOLE)
 }
 
-/// Git takes an option's name also when its end is missing.
+/// Returns the full name of an option. Git accepts unique prefixes.
 fn full_name(name: &str, spec: &Spec) -> String {
     let is_whole = spec.long.contains(&name) || name.len() < 5;
     let meant = spec.long.iter().find(|long| !is_whole && long.starts_with(name));

@@ -1,6 +1,5 @@
-//! What git would be asked to do: which of its commands write, which take in everything there is,
-//! and what a commit would take in. A subcommand that is not known here, an alias perhaps, is none
-//! of these.
+//! Classifies git commands: those that write, those that stage everything, and the content of a commit. An
+//! unknown subcommand, for example an alias, is none of these.
 
 use sprag_shell::{Command, Host, Script, Word, WorkingDir};
 
@@ -8,16 +7,16 @@ use crate::gates::commit::arguments::{Arguments, HOLE, Spec};
 
 pub const GIT: &str = "git";
 
-/// How to tell the writing forms of a subcommand from the reading ones.
+/// The rule that distinguishes writing forms of a subcommand from reading ones.
 enum Writes {
     Always,
-    /// With one of these options.
+    /// Writes with one of these options.
     With(&'static [&'static str]),
-    /// With one of these words first.
+    /// Writes if one of these words comes first.
     Verb(&'static [&'static str]),
-    /// Unless one of these words is first; without any word it writes.
+    /// Writes unless one of these words comes first; without any word it writes.
     NotVerb(&'static [&'static str]),
-    /// With an operand, unless one of the first options is there; or with one of the second.
+    /// Writes with enough operands unless an option of `lists` is given, or with an option of `writes`.
     Naming {
         lists: &'static [&'static str],
         writes: &'static [&'static str],
@@ -141,7 +140,7 @@ const ROWS: &[(&str, Writes)] = &[
     ("worktree", Writes::Verb(&["add", "lock", "move", "prune", "remove", "repair", "unlock"])),
 ];
 
-/// Of these `-n` is a rehearsal; of others it means something else.
+/// Subcommands for which `-n` is a dry run; for others it has another meaning.
 const REHEARSED: &[&str] = &["add", "stage", "clean", "mv", "push", "rm"];
 
 const ADD: Spec = Spec { letters: "", attached: "", long: &["--chmod", "--pathspec-from-file"] };
@@ -163,14 +162,14 @@ pub const COMMIT: Spec = Spec {
         "--pathspec-from-file",
     ],
 };
-/// Of the rest only a few options matter, and none of those has a value in the next word.
+/// Options of all other subcommands. Only a few matter, and none of those takes a value in the next word.
 const OTHER: Spec = Spec {
     letters: "",
     attached: "",
     long: &["--sort", "--format", "--contains", "--points-at", "--file", "--type", "--default"],
 };
 
-/// The subcommand, if this is git working on a repository of this machine.
+/// Returns the subcommand if the command is git on a local repository.
 fn subcommand(command: &Command) -> Option<&str> {
     if command.program() != Some(GIT) || command.host != Host::Local {
         return None;
@@ -194,7 +193,7 @@ fn is_rehearsal(name: &str, words: &Arguments) -> bool {
     words.has(&["--dry-run", "--help", "-h"]) || (REHEARSED.contains(&name) && words.has(&["-n"]))
 }
 
-/// The name of the subcommand, if it changes a repository.
+/// Returns the name of the subcommand if it changes a repository.
 pub fn write(command: &Command) -> Option<&str> {
     let name = subcommand(command)?;
     let (_, writes) = ROWS.iter().find(|(row, _)| *row == name)?;
@@ -216,7 +215,7 @@ pub fn write(command: &Command) -> Option<&str> {
     (is_write && !is_rehearsal(name, &words)).then_some(name)
 }
 
-/// How a command takes in whatever there is, as it was written: `git add -A`, `git commit -a`.
+/// Returns how a command stages everything, as written: `git add -A`, `git commit -a`.
 pub fn sweep(command: &Command) -> Option<String> {
     let name = subcommand(command)?;
     let words = read(command, name);
@@ -225,7 +224,7 @@ pub fn sweep(command: &Command) -> Option<String> {
     }
     let whole = words.operands().find(|path| is_everything(path));
     let is_exception = |path: &str| path.starts_with(":!") || path.starts_with(":^");
-    // Everything but this is hardly less.
+    // Everything except some paths counts as everything.
     let whole = whole.or_else(|| words.operand(0).filter(|_| words.operands().all(is_exception)));
     let all: &[&str] = match name {
         "add" | "stage" => &["-A", "--all", "--no-ignore-removal", "-u", "--update"],
@@ -247,33 +246,34 @@ fn is_everything(path: &str) -> bool {
     is_up(path) || matches!(path.trim_start_matches(['.', '/']), "*" | "**")
 }
 
-/// Something to look at before a commit.
+/// A query before a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StagedQuery {
-    /// A directory of the repository, absolute or relative to where the shell starts.
+    /// A directory of the repository, absolute or relative to the start of the shell.
     pub place: String,
     pub what: GitWriteKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GitWriteKind {
-    /// What is staged.
+    /// Staged changes.
     Index,
     /// Every change of a tracked file.
     Tracked,
-    /// What has changed below these, as git would be given them.
+    /// Changes below these pathspecs.
     Paths(Vec<String>),
 }
 
-/// What the commits of a script would take in.
+/// The content of the commits of a script.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StagedQueries {
     pub list: Vec<StagedQuery>,
-    /// Some of it is known only at run time.
+    /// Some of the content is known only at run time.
     pub is_partial: bool,
 }
 
-/// What a script commits is also what it stages before it does: that is not in the index yet.
+/// Returns the content of the commits of a script, including files that the script stages first and that are
+/// not in the index yet.
 pub fn looks(script: &Script) -> StagedQueries {
     let mut looks = StagedQueries::default();
     let mut commits = false;
@@ -321,7 +321,7 @@ pub fn looks(script: &Script) -> StagedQueries {
     if commits { looks } else { StagedQueries::default() }
 }
 
-/// A path of which a part is known becomes a pattern.
+/// Returns a pathspec. Unknown parts of the path become `*`.
 fn pathspec(text: &str) -> Option<String> {
     let is_unknown = text.chars().all(|c| c == HOLE);
     (!is_unknown).then(|| text.replace(HOLE, "*"))

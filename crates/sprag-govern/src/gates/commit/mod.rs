@@ -1,6 +1,6 @@
-//! Guards around a commit: what goes into it is named, seen and fit to be there, and its message is
-//! signed only by people. They see what would run, in whatever it is wrapped; they are there for
-//! accidents, so what is known only at run time is let through.
+//! Guards for commits: their content is named, checked and free of secrets, and only people sign the message.
+//! The guards read wrapped commands too. They prevent accidents, so parts that are known only at run time
+//! pass.
 
 pub mod added_lines;
 mod arguments;
@@ -28,10 +28,10 @@ use crate::reason::Reason;
 use crate::session_facts::SessionFacts;
 use crate::verdict::{Rewrite, Vote};
 
-/// Places a hold names.
+/// Maximum number of places that a hold names.
 const NAMED: usize = 5;
 
-/// What the last judged stop found. Calls are judged each by itself.
+/// The result of the last judged stop. Each call is judged separately.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommitGate {
@@ -43,10 +43,10 @@ pub enum CommitGate {
         #[serde(default)]
         stash: Option<Text<64>>,
     },
-    /// Some of it was put away since.
+    /// The agent stashed some of the files since.
     Stashed {
         files: Vec<Text<200>>,
-        /// The newest stash before.
+        /// The newest stash before that.
         stash: Option<Text<64>>,
     },
 }
@@ -62,7 +62,7 @@ pub struct Settings {
     pub trailers: Trailers,
 }
 
-/// When the guards count. From never to always.
+/// When the guards apply, from never to always.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CommitMode {
@@ -99,11 +99,11 @@ impl Default for Settings {
     }
 }
 
-/// Asks for what is or would be in a commit.
+/// Asks for the content of a commit.
 pub enum Question {
     /// The lines that the commits of a call would add.
     Staged(StagedQueries),
-    /// Of what the session changed and of the files of open commit debts, what is in no commit.
+    /// Uncommitted files among the session's changes and the files of open commit debts.
     Uncommitted,
 }
 
@@ -111,7 +111,7 @@ pub enum Question {
 pub struct Answer {
     pub staged: Option<Staged>,
     pub uncommitted: Option<Vec<String>>,
-    /// The newest stash; it is looked at together with that.
+    /// The newest stash, read at the same time.
     pub stash: Option<Text<64>>,
 }
 
@@ -122,25 +122,25 @@ impl Gate for CommitGate {
     type Question = Question;
     type Answer = Answer;
 
-    const ABOUT: &'static str = "what goes into a commit, who makes it, who signs it, and that there is one";
+    const ABOUT: &'static str = "checks what is committed, who commits and who signs; requires commits";
     const SECTION: SettingSection = SettingSection {
         name: "commit",
         defaults: "\
-# What goes into a commit. The guards count in the sessions of stages (there are none yet), `always`, or `off`. Where
-# they do, a session does not stop before what it changed is committed.
+# Guards for commits: `stages` (sessions of stages; no effect yet), `always`, or `off`. Where they apply, a
+# session cannot stop with uncommitted changes.
 [commit]
 mode = \"stages\"
 # Staging everything at once: `git add -A`, `git add .`, `git add -u`, `git commit -a`. `deny` or `allow`.
 add_all = \"deny\"
-# Subagents that write with git: commit, push, checkout, branch, stash ... Reading is always free.
+# Sub-agents that write with git: commit, push, checkout, branch, stash ... Reading is always allowed.
 subagents = \"deny\"
 # Commits that add lines with a secret, or with a whole conflict.
 secrets = \"deny\"
 markers = \"deny\"
-# Paths that may have them, each a prefix relative to the repository (`tests/fixtures/`).
+# Paths that may contain them, each a prefix relative to the repository (`tests/fixtures/`).
 ignore = []
-# Lines with which an AI signs a message (`Co-Authored-By: Claude`, `Generated with ...`): `keep` or
-# `strip`, whatever the mode. People who are named stay. A message that cannot be read is held.
+# Signatures of AI programs in messages (`Co-Authored-By: Claude`, `Generated with ...`): `keep` or `strip`,
+# in every mode. Names of people stay. A message that cannot be read is held.
 trailers = \"keep\"
 ",
         keys: &[
@@ -150,7 +150,7 @@ trailers = \"keep\"
             SettingKey { name: "secrets", tighten: GUARD },
             SettingKey { name: "markers", tighten: GUARD },
             SettingKey { name: "ignore", tighten: Tighten::Never },
-            // Not a matter of safety: what a user's messages say is the user's to choose.
+            // Not a safety setting: users choose the text of their messages.
             SettingKey { name: "trailers", tighten: Tighten::Never },
         ],
     };
@@ -184,8 +184,7 @@ trailers = \"keep\"
     fn warning(answer: &Answer) -> Option<String> {
         let is_partial = answer.staged.as_ref().is_some_and(|staged| !staged.is_whole);
         is_partial.then(|| {
-            "not all of what would be committed could be looked at for secrets and conflict markers"
-                .to_owned()
+            "not all lines of the commit could be checked for secrets and conflict markers".to_owned()
         })
     }
 
@@ -225,13 +224,12 @@ trailers = \"keep\"
     }
 }
 
-/// The session's own agent stops, or there is nobody any more.
+/// Reports whether the session's own agent stops, or the session ends.
 fn is_end(input: &Input) -> bool {
     matches!(input.event, Event::StopRequested(_) | Event::SessionEnded { .. }) && input.actor == Actor::Main
 }
 
-/// Whether the guards count in this session. One that works on a stage will say so in what is known
-/// about it; none does yet.
+/// Reports whether the guards apply in this session. The mode `stages` has no effect yet.
 fn applies(policy: &Settings, _about: &SessionFacts) -> bool {
     match policy.mode {
         CommitMode::Off | CommitMode::Stages => false,
@@ -239,7 +237,7 @@ fn applies(policy: &Settings, _about: &SessionFacts) -> bool {
     }
 }
 
-/// What the commits of a call would take in.
+/// Returns the queries for the content of the commits of a call.
 fn looks(input: &Input) -> StagedQueries {
     match &input.event {
         Event::ToolRequested { call } => {
@@ -268,7 +266,7 @@ fn guard(cx: &GateCx<'_, CommitGate>, script: &Script) -> Option<Reason> {
 }
 
 impl Settings {
-    /// Whether a line must not be committed.
+    /// Reports whether the settings forbid a finding.
     pub fn minds(&self, found: &StagedFinding) -> bool {
         let guard = match found.fault {
             StagedFault::Secret { .. } => self.secrets,
@@ -279,15 +277,15 @@ impl Settings {
     }
 }
 
-/// The way past, for whoever may go it.
+/// Appends the command with which the user can turn the guard off.
 fn unless(next: &str, key: &str) -> String {
-    format!("{next}; only the user can switch this guard off: `sprag config set commit.{key} allow`")
+    format!("{next}; only the user can turn this guard off: `sprag config set commit.{key} allow`")
 }
 
 fn by_subagent(name: &str) -> Reason {
     Reason::new(
         "subagent_git",
-        format!("`git {}` is not a subagent's to do", quoted(name)),
+        format!("`git {}` is not allowed for sub-agents", quoted(name)),
         unless("leave the change in the worktree and tell the agent that started you", "subagents"),
     )
 }
@@ -296,7 +294,7 @@ fn swept(sweep: &str) -> Reason {
     let then = if sweep.starts_with("git commit") { ", then `git commit` without it" } else { "" };
     Reason::new(
         "add_all",
-        format!("`{}` takes in whatever lies around: name the paths you mean", quoted(sweep)),
+        format!("`{}` stages every change; name the paths instead", quoted(sweep)),
         unless(&format!("git add PATH...{then}; `git status --short` lists them"), "add_all"),
     )
 }
@@ -306,7 +304,7 @@ fn unfit(found: &[&StagedFinding]) -> Option<Reason> {
     let secrets: Vec<&&StagedFinding> = found.iter().filter(is_secret).collect();
     let markers: Vec<&&StagedFinding> = found.iter().filter(|found| !is_secret(found)).collect();
     let (code, what, next, key, named) = if !secrets.is_empty() {
-        let next = "take it out of the file, `git add` the file again, then commit";
+        let next = "remove it from the file, `git add` the file again, then commit";
         ("staged_secret", "this commit would add a secret", next, "secrets", secrets)
     } else if !markers.is_empty() {
         let next = "resolve the conflict in the file, `git add` the file again, then commit";
@@ -347,7 +345,7 @@ fn trailers(call: &ToolCall, script: &Script, input: &Input) -> Vote {
     Vote::Hold(unstripped(&obstacle))
 }
 
-/// The input of the tool with another command line, if the input is there as a whole.
+/// Returns the tool input with another command line, if the input is complete.
 fn with_command(call: &ToolCall, command: &str, wanted: String) -> Option<Value> {
     let mut input = call.input.clone();
     let member = input.as_object_mut()?.values_mut().find(|value| value.as_str() == Some(command))?;
@@ -356,10 +354,10 @@ fn with_command(call: &ToolCall, command: &str, wanted: String) -> Option<Value>
 }
 
 fn taken_out(gone: &[String]) -> Text<1000> {
-    Text::new(format!("{}, so leave this out: {}", UNWANTED, in_marks(&gone.join("\n"))))
+    Text::new(format!("{}; leave this out: {}", UNWANTED, in_marks(&gone.join("\n"))))
 }
 
-const UNWANTED: &str = "messages are signed by people only";
+const UNWANTED: &str = "only people may sign messages";
 
 fn in_marks(lines: &str) -> String {
     let lines = lines.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -369,21 +367,21 @@ fn in_marks(lines: &str) -> String {
 fn unstripped(obstacle: &Obstacle) -> Reason {
     let (why, next) = match obstacle {
         Obstacle::Inexact { line } => {
-            (format!("{UNWANTED}, and this has {}", in_marks(line)), "leave it out and call again")
+            (format!("{UNWANTED}; this one has {}", in_marks(line)), "leave it out and call again")
         }
         Obstacle::Empty => {
-            (format!("{UNWANTED}, and nothing else is in this one"), "write what the change is for")
+            (format!("{UNWANTED}; this one has no other text"), "write the reason for the change")
         }
         Obstacle::File { name } => (
-            format!("{UNWANTED}, and what is in `{}` cannot be seen", quoted(name)),
+            format!("{UNWANTED}; the content of `{}` is unknown", quoted(name)),
             "give the message with `-m` or in a heredoc: `git commit -F - <<'EOF'`",
         ),
         Obstacle::Unknown => (
-            format!("{UNWANTED}, and this one is known only at run time"),
+            format!("{UNWANTED}; this one is known only at run time"),
             "give the message in full, with `-m` or in a heredoc: `git commit -F - <<'EOF'`",
         ),
     };
-    let next = format!("{next}; only the user can switch this off: `sprag config set commit.trailers keep`");
+    let next = format!("{next}; only the user can turn this off: `sprag config set commit.trailers keep`");
     Reason::new("attribution", why, next)
 }
 

@@ -1,6 +1,5 @@
-//! Takes signatures out of the messages of a command line. It is done in the text the agent wrote,
-//! and counts only if reading that text again shows the same commands, with nothing changed in them
-//! but the message: what cannot be done so is not done.
+//! Removes signatures from the messages of a command line. It cuts the text that the agent wrote. The cut
+//! counts only if the new text parses to the same commands with no difference except the message.
 
 use std::borrow::Cow;
 
@@ -10,15 +9,15 @@ use crate::gates::commit::arguments::{Arguments, HOLE, Spec, ValuePosition, text
 use crate::gates::commit::attribution::{first_cut, is_trailer_option};
 use crate::gates::commit::git_writes::{COMMIT, GIT};
 
-/// Bounds of work: signatures of one command line, and places where each may stand.
+/// Maximum number of signatures in one command line, and of positions for each.
 const CUTS: usize = 16;
 const PLACES: usize = 8;
 
-/// What there is to take out of a command line.
+/// The result of searching a command line for signatures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stripped {
     Nothing,
-    /// The command line without it.
+    /// The command line without the signatures.
     To {
         command: String,
         gone: Vec<String>,
@@ -28,7 +27,7 @@ pub(crate) enum Stripped {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Obstacle {
-    /// There is something, but it cannot be taken out of the text exactly.
+    /// A signature exists, but it cannot be removed exactly.
     Inexact {
         line: String,
     },
@@ -40,7 +39,7 @@ pub(crate) enum Obstacle {
     Unknown,
 }
 
-/// A program that takes a message.
+/// A program option that takes a message.
 struct MessageOption {
     program: &'static str,
     verbs: &'static [&'static str],
@@ -118,7 +117,7 @@ const PULL: Spec = Spec {
     ],
 };
 
-/// A part of a message, by where it comes from.
+/// A part of a message, by its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum MessagePiece {
     Word {
@@ -128,7 +127,7 @@ enum MessagePiece {
     Stdin {
         text: String,
     },
-    /// A whole option: the words from and to.
+    /// A whole option: its first word, and the word after it.
     Trailer {
         first: usize,
         end: usize,
@@ -149,7 +148,7 @@ impl MessagePiece {
     }
 }
 
-/// Takes every signature out of every message.
+/// Removes every signature from every message.
 pub(crate) fn strip<'a>(command: &'a str, script: &'a Script, start: &ShellStart) -> Stripped {
     let mut text = Cow::Borrowed(command);
     let mut script = Cow::Borrowed(script);
@@ -180,7 +179,7 @@ pub(crate) fn strip<'a>(command: &'a str, script: &'a Script, start: &ShellStart
     }
 }
 
-/// The first part of a message that has a signature in it, and the signature.
+/// Returns the first part of a message with a signature, and the signature.
 fn signed(script: &Script) -> Option<(usize, MessagePiece, String)> {
     let all = script.commands.iter().enumerate();
     all.flat_map(|(at, command)| pieces(command).into_iter().map(move |piece| (at, piece))).find_map(
@@ -199,7 +198,7 @@ fn signed(script: &Script) -> Option<(usize, MessagePiece, String)> {
     )
 }
 
-/// The parts of the message a command is given.
+/// Returns the parts of the message in a command.
 fn pieces(command: &Command) -> Vec<MessagePiece> {
     let Some(taker) = TAKERS.iter().find(|taker| taker.takes(command)) else {
         return Vec::new();
@@ -244,7 +243,7 @@ fn is_empty(command: &Command) -> bool {
     texts.peek().is_some() && texts.all(|text| text.trim().is_empty())
 }
 
-/// The text with the first signature of a part taken out, if that changes nothing else.
+/// Returns the text without the first signature of a part, if nothing else changes.
 fn without(
     text: &str,
     script: &Script,
@@ -264,7 +263,7 @@ fn without(
     None
 }
 
-/// How what has to go may be written in the text.
+/// Returns the spellings of the signature that may occur in the text.
 fn needles(piece: &MessagePiece) -> Vec<String> {
     match piece {
         MessagePiece::Word { text, .. } | MessagePiece::Stdin { text } => {
@@ -286,7 +285,7 @@ fn needles(piece: &MessagePiece) -> Vec<String> {
     }
 }
 
-/// Whether the second reading is the first one with nothing changed but this part of a message.
+/// Reports whether two scripts are equal except for this part of a message.
 fn is_same_but(before: &Script, after: &Script, at: usize, piece: &MessagePiece, needle: &str) -> bool {
     let count = before.commands.len();
     if after.commands.len() != count
@@ -320,7 +319,7 @@ fn is_same_but(before: &Script, after: &Script, at: usize, piece: &MessagePiece,
         })
 }
 
-/// The command as it should be.
+/// Returns the command as planned, without the signature.
 fn wanted(command: &Command, piece: &MessagePiece) -> Option<Command> {
     let mut command = command.clone();
     match piece {
@@ -361,12 +360,12 @@ fn word_of(text: &str, like: &Word) -> Word {
     }
 }
 
-/// Wherever it stands in the text.
+/// Reports whether two commands are equal, at any position in the text.
 fn is_equal(one: &Command, other: &Command) -> bool {
     Command { span: (0, 0), ..one.clone() } == Command { span: (0, 0), ..other.clone() }
 }
 
-/// `cat` with the message as its input, for no other purpose than to hand it on.
+/// Reports whether a command is `cat` with the message as its input, which only passes it on.
 fn hands_on(old: &Command, new: &Command, piece: &MessagePiece) -> bool {
     let Some(message) = piece.text() else {
         return false;
@@ -391,7 +390,7 @@ fn writes(script: &Script, command: usize) -> bool {
     script.writes.iter().any(|path| path.command == Some(command))
 }
 
-/// What a carrier was given is the text the change was made in, or a part of it.
+/// Reports whether a wrapper differs only by the removed text.
 fn is_wrapper_of(old: &[Word], new: &[Word], piece: &MessagePiece, needle: &str) -> bool {
     if let (MessagePiece::Trailer { .. }, true) = (piece, new.len() < old.len()) {
         let kept: Vec<&Word> = old.iter().filter(|word| new.contains(word)).collect();
@@ -405,7 +404,7 @@ fn is_input_of(old: &StdinSource, new: &StdinSource, needle: &str) -> bool {
     matches!((old, new), (StdinSource::Text(old), StdinSource::Text(new)) if lacks(old, new, needle))
 }
 
-/// Whether the second text is the first one without the needle.
+/// Reports whether the second text is the first one without the needle.
 fn lacks(old: &str, new: &str, needle: &str) -> bool {
     old.match_indices(needle).any(|(at, _)| {
         new.len() + needle.len() == old.len()

@@ -21,7 +21,7 @@ fn becomes(command: &str, wanted: &str) {
     }
 }
 
-/// A template with the two signatures named `SIGN` and `MADE`.
+/// Fills a template with the two signatures named `SIGN` and `MADE`.
 fn signed_text(template: &str) -> String {
     template.replace("SIGN", SIGN).replace("MADE", MADE)
 }
@@ -55,7 +55,7 @@ fn signatures_go_from_where_they_stand() {
         ("git -C y commit -m a \"--trailer=SIGN\"", "git -C y commit -m a"),
         ("gh pr create --title t --body \"b\n\nMADE\"", "gh pr create --title t --body \"b\""),
         ("gh pr create -t t -F - <<'E'\nb\n\nMADE\nE", "gh pr create -t t -F - <<'E'\nb\nE"),
-        // What else has such a line in it keeps it.
+        // Other text with such a line keeps it.
         (
             "echo 'a\n\nSIGN' > notes && git commit -m 'a\n\nSIGN'",
             "echo 'a\n\nSIGN' > notes && git commit -m 'a'",
@@ -116,7 +116,7 @@ fn there_is_mostly_nothing_to_do() {
     }
 }
 
-/// Everything a script would do, but for the messages.
+/// Returns the effects of a script, without the messages.
 fn but_for_messages(text: &str) -> String {
     let mut script = Script::parse(text, &start());
     for command in &mut script.commands {
@@ -141,7 +141,7 @@ fn but_for_messages(text: &str) -> String {
     format!("{:?} {:?} {:?} {:?}", script.commands, script.writes, script.reads, script.doubts)
 }
 
-/// The messages of a script, and what they are without signatures.
+/// Returns the messages of a script, and the same without signatures.
 fn messages(text: &str) -> (Vec<String>, Vec<String>) {
     let script = Script::parse(text, &start());
     let given: Vec<String> =
@@ -158,7 +158,7 @@ fn messages(text: &str) -> (Vec<String>, Vec<String>) {
 }
 
 proptest! {
-    /// Rewriting changes no command but the message, and there is nothing to do after it.
+    /// Stripping changes only the message, and a second pass finds nothing.
     #[test]
     fn only_the_message_changes(
         lines in proptest::collection::vec("(a|b c|\"|'|\\$X|\\\\|||SIGN|SIGN|MADE|Co-authored-by: J <j@d.e>|EOF)", 1..6),

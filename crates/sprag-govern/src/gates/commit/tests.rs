@@ -89,7 +89,7 @@ fn what_is_unfit_is_named_by_its_place() {
     );
     let ignoring = Settings { ignore: vec!["src/".to_owned(), "docs/".to_owned()], ..always() };
     assert_eq!(code(&ignoring, &facts, "git commit"), "Pass");
-    // What git could not say is let through.
+    // A call passes if git could not answer.
     assert_eq!(code(&always(), &Answer::default(), "git commit"), "Pass");
 }
 

@@ -1,4 +1,4 @@
-//! Work that is in no commit when the session stops.
+//! Finds changes that are not committed when the session stops.
 
 use std::collections::BTreeSet;
 
@@ -13,13 +13,14 @@ use crate::reason::Reason;
 use crate::session_facts::SessionFacts;
 use crate::verdict::Vote;
 
-/// Files a session remembers by name.
+/// Maximum number of files that a session remembers by name.
 const ITEMS: usize = 200;
-/// What cannot be named in full is never taken for met.
+/// Item for the files that do not fit in the list. A debt with it never counts as met.
 const MORE: &str = "…";
 
 impl CommitGate {
-    /// What was committed at the last stop still is, unless something was done since.
+    /// Reports whether the gate checks for uncommitted changes. Committed work stays committed until the
+    /// session changes something.
     pub(super) fn looks(&self, policy: &Settings, about: &SessionFacts, root: &str) -> bool {
         applies(policy, about) && !root.is_empty() && (about.changed || *self != CommitGate::Clean)
     }
@@ -42,7 +43,7 @@ impl CommitGate {
             (false, true) => {
                 CommitGate::Uncommitted { files: bounded(files), stash: cx.answer.stash.clone() }
             }
-            // What was the newest stash before it stays known: it is the newest again when the work is back.
+            // The earlier newest stash stays known: it is the newest again when the agent restores the work.
             (_, false) => CommitGate::Stashed {
                 files: bounded(stashed.into_iter().chain(files).collect()),
                 stash: self.stash().cloned(),
@@ -51,8 +52,8 @@ impl CommitGate {
         self.owed().map_or(Vote::Pass, Vote::Owe)
     }
 
-    /// What was owed a commit and is now as it was before the session, while there is a stash that was
-    /// not there: it was put away and not undone.
+    /// Returns files that were uncommitted and are now unchanged, while a new stash exists: the agent stashed
+    /// them.
     fn stashed(&self, changed: &BTreeSet<&str>, newest: Option<&Text<64>>) -> Vec<Text<200>> {
         let (CommitGate::Uncommitted { files, stash } | CommitGate::Stashed { files, stash }) = self else {
             return Vec::new();
@@ -75,9 +76,9 @@ impl CommitGate {
     pub(super) fn owed(&self) -> Option<Obligation> {
         match self {
             CommitGate::Clean => None,
-            CommitGate::Uncommitted { files, .. } => Some(obligation(files, "is in no commit", next(files))),
+            CommitGate::Uncommitted { files, .. } => Some(obligation(files, "not committed", next(files))),
             CommitGate::Stashed { files, .. } => {
-                Some(obligation(files, "is in a stash, and in no commit", "git stash pop".to_owned()))
+                Some(obligation(files, "stashed, not committed", "git stash pop".to_owned()))
             }
         }
     }
@@ -91,9 +92,9 @@ fn bounded(mut files: Vec<Text<200>>) -> Vec<Text<200>> {
     files
 }
 
-/// Debts of this worktree whose files are all in a commit, or gone back to what they were.
+/// Returns the debts of this worktree whose files are all committed or reverted.
 fn met(uncommitted: &[String], cx: &GateCx<'_, CommitGate>) -> Vec<String> {
-    // A debt knows its files by what could be shown of them.
+    // A debt stores shortened paths.
     let uncommitted: BTreeSet<Text<200>> = uncommitted.iter().map(|path| Text::from(path.as_str())).collect();
     let debts = cx.shared.debts.as_deref().unwrap_or_default().iter().map(|open| &open.debt);
     let debts = debts.filter(|debt| debt.duty == Duty::Commit && debt.root.as_str() == cx.input.root);
@@ -115,18 +116,18 @@ fn obligation(files: &[Text<200>], how: &str, next: String) -> Obligation {
         digest: Digest::hash_parts(["commit"].into_iter().chain(files.iter().map(Text::as_str))),
         reason: Reason::new(
             "uncommitted",
-            format!("what this session changed {how}: {}{more}", named.join(", ")),
+            format!("changes of this session are {how}: {}{more}", named.join(", ")),
             next,
         ),
         items: files.to_vec(),
     }
 }
 
-/// Longer than that, and it would be cut.
+/// Maximum length of the next step.
 const NEXT: usize = 400;
 
-/// From the root of the worktree. A command that names half of the files, or others, would be worse
-/// than a list of them.
+/// Returns a commit command for the root of the worktree. If it cannot name all files exactly, a list of them
+/// is safer.
 fn next(files: &[Text<200>]) -> String {
     let is_exact = |path: &str| one_line(path) == path && !path.contains('\u{fffd}') && !path.ends_with(MORE);
     let is_pattern = |path: &str| path.starts_with(':') || path.contains(['*', '?', '[', '\\']);

@@ -1,12 +1,12 @@
-//! Whether an agent says that it is done. Only what can hardly mean anything else counts: a turn that is
-//! taken for a claim by mistake costs minutes, one that is missed costs nothing but the check.
+//! Detects whether an agent claims that its work is done. Only unmistakable phrases count: a false claim
+//! costs minutes of checks, a missed one costs only the check.
 
 use super::Settings;
 
-/// Sentences at the end of a message that are looked at.
+/// Number of sentences at the end of a message that are searched.
 const SENTENCES: usize = 2;
 
-/// Whole words, in a sentence that is no question and takes nothing back.
+/// Whole phrases that count in a sentence that is not a question and has no reservation.
 const ENGLISH: &[&str] = &[
     "all done",
     "i'm done",
@@ -44,7 +44,7 @@ const ENGLISH: &[&str] = &[
     "ready to be merged",
 ];
 
-/// Each is said of something done if one of the endings follows.
+/// Phrases that count if one of the endings follows.
 const JAPANESE: &[&str] = &[
     "完了",
     "実装が完了",
@@ -76,13 +76,13 @@ const ENDINGS: &[&str] = &[
     "ました",
 ];
 
-/// After an ending: a condition, a question, or a reservation.
+/// Words after an ending that make a condition, a question or a reservation.
 const OPEN: &[&str] = &["ら", "か", "が", "けど", "と思", "ということ"];
 
-/// Before what is done, in the same clause.
+/// Words before the phrase, in the same clause, that deny it.
 const JAPANESE_BEFORE: &[&str] = &["未", "まだ", "もし", "一部", "ほぼ", "途中"];
 
-/// Words that take it back, or make it a condition, anywhere before it in its clause.
+/// Words before the phrase, in the same clause, that deny it or make it a condition.
 const BEFORE: &[&str] = &[
     "not",
     "never",
@@ -134,21 +134,21 @@ const BEFORE: &[&str] = &[
     "than",
 ];
 
-/// Words that do so after it in its clause.
+/// Words after the phrase, in the same clause, that deny it or make it a condition.
 const AFTER: &[&str] =
     &["once", "if", "until", "unless", "when", "yet", "not", "without", "after", "pending", "before"];
 
-/// And these up to the end of the sentence.
+/// Words after the phrase, up to the end of the sentence, that deny it.
 const RESERVED: &[&str] = &["except", "but", "however", "although", "though", "apart", "besides", "aside"];
 
-/// Whether the last message of an agent says that the work is done.
+/// Reports whether the last message of an agent claims that the work is done.
 pub(crate) fn claims(message: &str, policy: &Settings) -> bool {
     let said = own_words(message);
     has_marker(&said, &policy.markers)
         || sentences(&said).iter().any(|sentence| is_claim(sentence, &policy.phrases))
 }
 
-/// Without code, and without what somebody else is quoted to say.
+/// Returns the message without code and quotations, in lower case.
 fn own_words(message: &str) -> String {
     let mut out = String::new();
     let mut fence: Option<&str> = None;
@@ -171,7 +171,7 @@ fn own_words(message: &str) -> String {
 
 const QUOTES: &[(char, char)] = &[('`', '`'), ('"', '"'), ('“', '”'), ('「', '」'), ('『', '』'), ('«', '»')];
 
-/// A quotation that does not end within its line is none.
+/// Appends a line without its quotations. A quotation that does not end within the line is kept.
 fn unquoted(line: &str, out: &mut String) {
     let mut rest = line;
     while let Some(c) = rest.chars().next() {
@@ -182,7 +182,7 @@ fn unquoted(line: &str, out: &mut String) {
             .and_then(|(_, close)| after.find(*close).map(|at| at + close.len_utf8()));
         match end {
             Some(end) => {
-                // Something stood here: words on either side do not become neighbours.
+                // A placeholder keeps the words on either side apart.
                 out.push('\u{fffc}');
                 rest = &after[end..];
             }
@@ -203,7 +203,7 @@ fn has_marker(said: &str, markers: &[String]) -> bool {
     })
 }
 
-/// The last ones, each with the mark it ends in.
+/// Returns the last sentences, each with its final mark.
 fn sentences(said: &str) -> Vec<&str> {
     let mut found = Vec::new();
     for line in said.lines() {
@@ -239,7 +239,7 @@ fn is_claim(sentence: &str, more: &[String]) -> bool {
     phrases.into_iter().any(|phrase| is_said(sentence, phrase)) || is_said_in_japanese(sentence)
 }
 
-/// `all 42 tests pass` says that all tests do.
+/// Removes numbers, so that `all 42 tests pass` reads as `all tests pass`.
 fn without_numbers(sentence: &str) -> String {
     let is_number = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_digit());
     let words: Vec<&str> = sentence.split(' ').filter(|word| !is_number(word)).collect();
@@ -259,7 +259,7 @@ fn is_said(sentence: &str, phrase: &str) -> bool {
     })
 }
 
-/// Whether two characters are within one word. Japanese has no spaces between them.
+/// Reports whether two characters belong to one word. Japanese has no spaces between words.
 fn is_joined(left: Option<char>, right: Option<char>) -> bool {
     let is_letter = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() && c < '\u{3000}');
     is_letter(left) && is_letter(right)

@@ -1,6 +1,6 @@
-//! Whoever says that the work is done has it checked: Sprag runs the configured checks itself and believes
-//! their results, not words. Turns in which nobody says so are not judged; once checks have failed, every
-//! stop is, until they pass. Only the session's own agent is asked.
+//! Runs the configured checks when an agent claims that its work is done. Sprag trusts the results, not the
+//! message. A turn without a claim is not judged. After a failure every stop is judged until the checks pass.
+//! Only the session's own agent is checked.
 
 mod done_claim;
 mod results;
@@ -26,26 +26,26 @@ use crate::session_facts::SessionFacts;
 use crate::verdict::Vote;
 pub use settings::{BuiltIn, OnToolFailure, Settings};
 
-/// How often a failing command of the agent leads to checks, in one session.
+/// How often failed commands of the agent lead to checks in one session.
 const ALARMS: u32 = 3;
-/// What all checks of one stop may take: a client waits 600 s for its stop hook.
+/// Time limit in seconds for all checks of one stop: a client waits 600 s for its stop hook.
 const BUDGET_SECONDS: u32 = 480;
 const ALARM_SECONDS: u32 = 60;
-/// What a hold says of the output.
+/// Maximum number of outputs that a hold shows.
 const SHOWN: usize = 2;
 
-/// Where the session stands, and whether something went wrong since.
+/// The state of the checks, and failures since.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CompletionGate {
     standing: CheckState,
-    /// A command failed, and nobody has looked into it yet.
+    /// A command failed, and no check ran since.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     alarmed: bool,
-    /// The agent said that it was done, at a stop that nobody judged.
+    /// The agent claimed that it was done, at a stop that Sprag ignored.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     claimed: bool,
-    /// How often that has led to checks.
+    /// How often a failed command led to checks.
     #[serde(skip_serializing_if = "is_zero")]
     alarms: u32,
 }
@@ -64,20 +64,20 @@ enum CheckState {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Failing {
-    /// What was checked, where it has a name.
+    /// Hash of the checked tree, if known.
     tree: Option<Text<64>>,
     profile: Profile,
     occasion: CheckOccasion,
     unmet: Vec<Unmet>,
-    /// In a row, each on another tree.
+    /// Failures in a row, each on another tree.
     times: u32,
 }
 
-/// Why checks are run.
+/// Why Sprag runs checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum CheckOccasion {
-    /// Somebody says that the work is done.
+    /// The agent claims that the work is done.
     Claim,
     /// A command of the agent failed.
     ToolFailure,
@@ -88,21 +88,21 @@ struct Unmet {
     name: Text<64>,
     outcome: Text<16>,
     issue: Text<200>,
-    /// The end of what it printed.
+    /// The end of its output.
     tail: Text<300>,
 }
 
-/// What came of the checks.
+/// The result of the checks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Answer {
     #[default]
     NotAsked,
-    /// They could not be run.
+    /// The checks could not run.
     NotRun,
     Ran(Results),
 }
 
-/// What the host is to run.
+/// The checks that the host must run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckRun {
     pub profile: Profile,
@@ -114,7 +114,7 @@ impl Gate for CompletionGate {
     type Question = CheckRun;
     type Answer = Answer;
 
-    const ABOUT: &'static str = "work that is said to be done passes the checks";
+    const ABOUT: &'static str = "runs the checks when an agent claims that its work is done";
     const SECTION: SettingSection = settings::SECTION;
 
     fn shared(&self, ask: &Ask<'_, Settings>) -> SharedNeeds {
@@ -139,13 +139,12 @@ impl Gate for CompletionGate {
     }
 
     fn warning(answer: &Answer) -> Option<String> {
-        (*answer == Answer::NotRun)
-            .then(|| "the checks could not be run; what is done was not looked into".to_owned())
+        (*answer == Answer::NotRun).then(|| "the checks could not run; the work is not verified".to_owned())
     }
 
     fn step(&mut self, cx: &mut GateCx<'_, CompletionGate>) -> Vote {
         if !cx.settings.is_configured() {
-            // Only a person takes checks away, and what they found goes with them.
+            // Only a person can remove checks, and their results go with them.
             *self = CompletionGate::default();
             return Vote::Pass;
         }
@@ -190,7 +189,7 @@ impl Gate for CompletionGate {
 }
 
 impl CompletionGate {
-    /// Which checks to run for this event. `None`: it is no reason to run any.
+    /// Returns the checks to run for this event, or `None` if it requires none.
     pub(crate) fn plan(&self, ask: &Ask<'_, Settings>, changes: Option<&SessionChanges>) -> Option<CheckRun> {
         Some(match self.occasion(ask.session, ask.input, ask.settings)? {
             CheckOccasion::ToolFailure => CheckRun { profile: Profile::Quick, budget_seconds: ALARM_SECONDS },
@@ -213,14 +212,14 @@ impl CompletionGate {
             return None;
         }
         let stop = match &input.event {
-            // What holds in another worktree says nothing about this session's.
+            // Results in another worktree say nothing about this session.
             Event::Reported(Report::Verified) => {
                 return (input.root == about.root).then_some(CheckOccasion::Claim);
             }
             Event::StopRequested(stop) => stop,
             _ => return None,
         };
-        // Who asks the user something is not done.
+        // An agent that asks the user a question is not done.
         let asks = stop.asks() || about.asking.is_some();
         if !asks && done_claim::claims(stop.last_message.as_str(), policy) {
             return Some(CheckOccasion::Claim);
@@ -229,7 +228,7 @@ impl CompletionGate {
             return Some(CheckOccasion::Claim);
         }
         match &self.standing {
-            // Saying something else the next time is no way out.
+            // Another last message does not end a failure.
             CheckState::Failing(failing) => Some(failing.occasion),
             CheckState::Idle | CheckState::Verified { .. } => {
                 (self.alarmed && !asks).then_some(CheckOccasion::ToolFailure)
@@ -237,7 +236,7 @@ impl CompletionGate {
         }
     }
 
-    /// A command that only looks fails when it finds nothing.
+    /// Notes a failed command. Commands that only read are ignored: they also fail when they find nothing.
     fn tool_failed(&mut self, call: &ToolCall, cx: &GateCx<'_, CompletionGate>) -> Vote {
         let is_failing = matches!(self.standing, CheckState::Failing(_));
         if cx.settings.minds_tool_failures()
@@ -257,7 +256,7 @@ impl CompletionGate {
     }
 }
 
-/// Said to be done while something ran, and never looked at since.
+/// Returns the obligation for a claim that was made while work still ran and was never checked.
 fn unchecked(policy: &Settings, session: &SessionId) -> Obligation {
     let names: Vec<Text<200>> = policy
         .check
@@ -270,7 +269,7 @@ fn unchecked(policy: &Settings, session: &SessionId) -> Obligation {
         digest: Digest::hash_parts(["unchecked"].into_iter().chain(names.iter().map(Text::as_str))),
         reason: Reason::new(
             "not_verified",
-            "the work was said to be done while something still ran, and was never checked",
+            "the agent claimed to be done while work still ran, and the checks never ran",
             format!("sprag verify --session {}", shell_word(session.as_str())),
         ),
         items: names,
@@ -289,14 +288,19 @@ fn risk(changes: Option<&SessionChanges>, failures: u32) -> Risk {
 }
 
 impl Failing {
-    /// By what fails and where: another tree with the same failure is another try.
+    /// Returns the obligation. Its digest covers the failures and the tree: the same failure on another tree
+    /// is a new try.
     fn obligation(&self, session: &SessionId) -> Obligation {
         let tree = self.tree.as_ref().map_or("", Text::as_str);
         let named = self.unmet.iter().flat_map(|unmet| [unmet.name.as_str(), unmet.outcome.as_str()]);
         let issues: Vec<&str> = self.unmet.iter().map(|unmet| unmet.issue.as_str()).collect();
-        let mut why = format!("this is not done: {}", issues.join("; "));
+        let mut why = format!("the work is not done: {}", issues.join("; "));
         for unmet in self.unmet.iter().filter(|unmet| !unmet.tail.is_empty()).take(SHOWN) {
-            why.push_str(&format!("\nthe end of `{}`:\n{}", quoted(unmet.name.as_str()), unmet.tail));
+            why.push_str(&format!(
+                "\nend of the output of `{}`:\n{}",
+                quoted(unmet.name.as_str()),
+                unmet.tail
+            ));
         }
         let session = shell_word(session.as_str());
         Obligation {
@@ -305,7 +309,7 @@ impl Failing {
             reason: Reason::new(
                 "verification_failed",
                 why,
-                format!("fix it, then stop again; `sprag verify --session {session}` shows all"),
+                format!("fix it, then stop again; `sprag verify --session {session}` runs the checks now"),
             ),
             items: self.unmet.iter().map(|unmet| Text::from(unmet.name.as_str())).collect(),
         }

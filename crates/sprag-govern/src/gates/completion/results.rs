@@ -1,4 +1,4 @@
-//! What came of a verification: what is unmet, what is kept of it, and which debts it meets.
+//! Results of the checks: unmet checks, records and met debts.
 
 use sprag_base::digest::Digest;
 use sprag_base::text::{Text, quoted};
@@ -14,24 +14,24 @@ use crate::obligation::records::DebtRecord;
 use crate::obligation::{Debt, Duty};
 use crate::verdict::Vote;
 
-/// Failures a session remembers by name.
+/// Maximum number of failures that a session remembers by name.
 const UNMET: usize = 20;
-/// Characters of an output that are kept for good.
+/// Characters of an output that a record stores.
 const KEPT: usize = 500;
-/// Files that are named as what helped.
+/// Maximum number of files that a fix names.
 const FILES: usize = 5;
-/// Places a hold names.
+/// Maximum number of places that a hold names.
 const NAMED: usize = 3;
 
-/// One thing that was looked at.
+/// The result of one check.
 struct CheckFinding {
     name: Text<64>,
     mandatory: bool,
     outcome: &'static str,
-    /// Empty where it is as it should be.
+    /// Empty if the check passed.
     issue: String,
     tail: String,
-    /// It is said of this session alone.
+    /// The result concerns only this session.
     is_own: bool,
 }
 
@@ -56,7 +56,7 @@ impl CompletionGate {
             CheckState::Failing(failing) => Some(failing),
             CheckState::Idle | CheckState::Verified { .. } => None,
         };
-        // A parallel stop has looked more closely meanwhile: this says too little.
+        // A parallel stop ran a more thorough profile, so this result is too weak.
         if before.is_some_and(|failing| profile < failing.profile) {
             return self.owe(&cx.input.session);
         }
@@ -65,7 +65,7 @@ impl CompletionGate {
         let is_passed = unmet.is_empty();
         let standing = match (is_passed, before) {
             (true, _) => CheckState::Verified { tree: tree.clone(), profile },
-            // A look at how things are, while nobody says that they are done.
+            // The user or agent ran the checks without a claim, so a failure holds nothing.
             (false, None) if !cx.is_stop() => self.standing.clone(),
             (false, _) => CheckState::Failing(Failing {
                 times: times(before, tree.as_ref()),
@@ -93,7 +93,7 @@ impl CompletionGate {
         for episode in mended {
             cx.log(MemoryRecord::Episode(episode));
         }
-        // Whoever stops is not asked to go on for a lesson; what helped is written down either way.
+        // A stopping agent is not asked for a lesson. The fix is recorded in any case.
         match (cx.is_stop(), offer) {
             (true, _) => self.owe(&cx.input.session),
             (false, Some(offer)) => Vote::Note(offer),
@@ -103,7 +103,7 @@ impl CompletionGate {
 }
 
 impl Failing {
-    /// What helped against each check that failed and passes now.
+    /// Returns an episode for each check that failed and passes now.
     fn mended(&self, cx: &GateCx<'_, CompletionGate>) -> Vec<Episode> {
         let paths = cx.shared.changes.as_ref().map(|changes| changes.paths.as_slice()).unwrap_or_default();
         let files: Vec<String> = paths.iter().take(FILES).map(|path| format!("`{}`", quoted(path))).collect();
@@ -138,7 +138,7 @@ impl GateCx<'_, CompletionGate> {
     }
 }
 
-/// The same tree fails once, however often it is looked at.
+/// Returns the number of failures in a row. The same tree counts once.
 fn times(before: Option<&Failing>, tree: Option<&Text<64>>) -> u32 {
     match before {
         None => 1,
@@ -173,7 +173,7 @@ fn of_check(ran: &sprag_check::CheckRan) -> CheckFinding {
     }
 }
 
-/// `None`: nobody can say what the session has added.
+/// Returns the finding about TODO marks, or `None` if the added lines are unknown.
 fn todo(cx: &GateCx<'_, CompletionGate>) -> Option<CheckFinding> {
     let marks = &cx.shared.changes.as_ref()?.marks;
     let places: Vec<String> = marks
@@ -191,7 +191,7 @@ fn todo(cx: &GateCx<'_, CompletionGate>) -> Option<CheckFinding> {
     let issue = if marks.is_empty() {
         String::new()
     } else {
-        format!("something is left to do in {}{more}", places.join(", "))
+        format!("open TODO or FIXME in {}{more}", places.join(", "))
     };
     Some(built_in(BuiltIn::Todo, issue, cx))
 }
@@ -199,7 +199,7 @@ fn todo(cx: &GateCx<'_, CompletionGate>) -> Option<CheckFinding> {
 fn tasks(cx: &GateCx<'_, CompletionGate>) -> CheckFinding {
     let issue = match cx.session.tasks.open() {
         0 => String::new(),
-        1 => "a task of your list is open".to_owned(),
+        1 => "1 task of your list is open".to_owned(),
         open => format!("{open} tasks of your list are open"),
     };
     built_in(BuiltIn::Tasks, issue, cx)
@@ -227,7 +227,7 @@ impl CheckFinding {
     }
 }
 
-/// What was printed last says what is wrong.
+/// Returns the end of a text, because the last lines explain a failure.
 fn end_of(text: &str, most: usize) -> &str {
     let from = text.char_indices().rev().nth(most.saturating_sub(1)).map_or(0, |(at, _)| at);
     &text[from..]
@@ -251,8 +251,8 @@ fn record(
     VerifiedChecks { status, profile, tree: tree.cloned(), checks }
 }
 
-/// Debts of this worktree of which everything is now as it should be. What is said of a session
-/// alone says nothing of another.
+/// Returns the debts of this worktree whose items all pass now. A finding about one session does not settle a
+/// debt of another session.
 fn met(findings: &[CheckFinding], cx: &GateCx<'_, CompletionGate>) -> Vec<String> {
     let debts = cx.shared.debts.as_deref().unwrap_or_default().iter().map(|open| &open.debt);
     let is_here = |debt: &&Debt| debt.duty == Duty::Verify && debt.root.as_str() == cx.input.root;

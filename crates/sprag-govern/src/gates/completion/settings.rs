@@ -1,4 +1,4 @@
-//! What the completion gate can be told.
+//! Settings of the completion gate.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,11 +15,11 @@ pub struct Settings {
     pub on_tool_failure: OnToolFailure,
 }
 
-/// What is looked at besides the checks, without running anything.
+/// Built-in checks that run no command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BuiltIn {
-    /// No line was added that says that something is left to do.
+    /// The session added no line that marks open work.
     Todo,
     /// The client's own tasks are done.
     Tasks,
@@ -34,7 +34,7 @@ impl BuiltIn {
     }
 }
 
-/// What a command that fails leads to at the next stop.
+/// The reaction at the next stop to a failed command of the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnToolFailure {
@@ -56,7 +56,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Nothing configured, nothing judged. What a stage has to fulfil will count here too.
+    /// Reports whether any check is configured. Without one the gate judges nothing.
     pub fn is_configured(&self) -> bool {
         !self.check.is_empty() || !self.mandatory.is_empty()
     }
@@ -70,31 +70,32 @@ impl Settings {
 pub(crate) const SECTION: SettingSection = SettingSection {
     name: "completion",
     defaults: "\
-# Work that is said to be done is checked. Nothing is, unless there is a check here, or a name in `mandatory`.
+# Sprag runs checks when an agent claims that its work is done. Without a check here or a name in `mandatory`,
+# nothing is checked.
 [completion]
-# How thorough: `quick`, `standard` or `deep`. Large changes, those to what guards others, and checks that keep
-# failing are looked at more closely.
+# Minimum thoroughness: `quick`, `standard` or `deep`. Sprag raises it for large changes, for security code,
+# and after repeated failures.
 profile = \"standard\"
-# Each is a table of its own, run by `sh -c` in the worktree, and must leave the tree as it is:
+# Each check is a table. `sh -c` runs its command in the worktree, and the command must not change the tree:
 #   [[completion.check]]
 #   name = \"tests\"
 #   command = \"cargo test --quiet\"
-#   profile = \"standard\"   # the least thorough one it belongs to
-#   timeout = 300            # seconds; all checks of a stop together have 480
-#   mandatory = true         # else a failure is noted, and holds nothing
+#   profile = \"standard\"   # the least thorough profile that includes it
+#   timeout = 300            # seconds; all checks of a stop share 480 s
+#   mandatory = true         # otherwise a failure is only noted
 check = []
-# With one of these words in its last message an agent says that it is done.
+# Words in the last message of an agent that claim that the work is done.
 markers = [\"#done\"]
-# So it does with these in its last two sentences, besides the usual ones of English and Japanese.
+# Phrases in its last two sentences that claim the same, besides the built-in English and Japanese ones.
 phrases = []
-# What else must be so: `todo` (no line with TODO or FIXME was added), `tasks` (the client's own list is done).
+# Built-in checks that must pass: `todo` (no added TODO or FIXME), `tasks` (the client's tasks are done).
 mandatory = []
-# A command of the agent that fails: `quick` runs the quick checks at the next stop, three times a session.
+# After a failed command: `quick` runs the quick checks at the next stop, at most three times a session.
 on_tool_failure = \"off\"
 ",
     keys: &[
         SettingKey { name: "profile", tighten: Tighten::Ranked(&["quick", "standard", "deep"]) },
-        // They are commands: a repository that nobody has trusted runs none.
+        // Checks are commands, and an untrusted repository must not run commands.
         SettingKey { name: "check", tighten: Tighten::Never },
         SettingKey { name: "markers", tighten: Tighten::More },
         SettingKey { name: "phrases", tighten: Tighten::More },

@@ -198,9 +198,12 @@ fn the_reason_names_what_fails_and_its_last_words() {
     let Ruling::Hold { reason, .. } = play.event(Event::StopRequested(stop)) else { panic!() };
     assert_eq!(
         reason.why.as_str(),
-        "this is not done: check `unit` failed: exit code 1; check `lint` failed: exit code 1\nthe end of `unit`:\nit broke\nthe end of `lint`:\nit broke"
+        "the work is not done: check `unit` failed: exit code 1; check `lint` failed: exit code 1\nend of the output of `unit`:\nit broke\nend of the output of `lint`:\nit broke"
     );
-    assert_eq!(reason.next.as_str(), "fix it, then stop again; `sprag verify --session s` shows all");
+    assert_eq!(
+        reason.next.as_str(),
+        "fix it, then stop again; `sprag verify --session s` runs the checks now"
+    );
 }
 
 #[test]
@@ -241,7 +244,7 @@ fn risk_goes_deeper() {
         assert_eq!(play.stop("All done."), HELD);
     }
     assert_eq!(play.ran, [Profile::Standard, Profile::Standard, Profile::Deep]);
-    // What was looked at closely stays so: passing less would be a way out.
+    // The profile stays thorough: a weaker one would be a way out.
     (play.tree, play.failing) = (4, vec!["slow"]);
     assert_eq!(play.stop("Hm."), HELD);
 }
@@ -255,7 +258,7 @@ fn a_smaller_change_is_no_way_out() {
     (play.tree, play.changes) = (2, SessionChanges::default());
     assert_eq!(play.stop("All done."), HELD);
     assert_eq!(play.ran, [Profile::Deep; 2]);
-    // Nor is a result of a parallel stop that looked less closely.
+    // The result of a parallel stop with a weaker profile does not count either.
     play.failing.clear();
     let stop = StopRequest { last_message: Text::from("All done."), ..StopRequest::default() };
     let input = Input::new(Timestamp::from_millis(0), SessionId::new("s"), Event::StopRequested(stop));
@@ -294,9 +297,9 @@ fn built_in_gates_hold_only_where_they_are_mandatory() {
     let open = play.session.gates.completion.open(&SessionId::new("s")).unwrap();
     assert_eq!(
         open.reason.why.as_str(),
-        "this is not done: something is left to do in `a.rs:3`; a task of your list is open"
+        "the work is not done: open TODO or FIXME in `a.rs:3`; 1 task of your list is open"
     );
-    // Without any check they are judged all the same, and nothing is run for them.
+    // Without any check the built-in ones are judged, and no command runs.
     let mut play = Play::new(Vec::new());
     play.policy.gates.completion.mandatory = vec![BuiltIn::Todo];
     play.changes.marks = vec![TodoMark { path: Text::from("a.rs"), line: None, text: Text::from("TODO") }];
@@ -318,7 +321,7 @@ fn an_ignored_failure_becomes_a_debt_and_is_met_by_passing() {
     assert_eq!(play.debts.open()[0].debt.items, [Text::from("unit")]);
     play.event(Event::SessionEnded { why: Text::from("other") });
     assert_eq!(play.debts.open().len(), 1);
-    // Another session of the worktree pays it off.
+    // Another session of the worktree meets the debt.
     play.session = Session::default();
     play.event(Event::ToolRequested { call: bash("make x") });
     play.failing.clear();
@@ -446,7 +449,7 @@ fn moves() -> impl Strategy<Value = Move> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// A turn is held six times at most, and nothing but results that pass ends a failure.
+    /// A turn is held at most six times, and only passing results end a failure.
     #[test]
     fn holds_are_bounded_and_failing_ends_by_passing(moves in proptest::collection::vec(moves(), 1..60)) {
         let mut play = Play::new(vec![check("fast", "quick"), check("slow", "deep")]);

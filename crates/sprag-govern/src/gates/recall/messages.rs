@@ -1,14 +1,13 @@
-//! How learnings are put to an agent: as quotations of notes, which they are, and not as instructions, which
-//! they must not become whoever wrote them.
+//! Formats learnings for an agent: as quotations of notes, never as instructions.
 
 use sprag_base::ids::SessionId;
 use sprag_base::text::{ContextNote, Text, quoted, shell_word, strip_tags};
 use sprag_memory::recall::{LearningChange, Notice, RecalledLearning};
 
-/// Those whose detail is told too.
+/// Number of learnings that are shown with their detail.
 const DETAILED: usize = 2;
 const DETAIL: usize = 300;
-/// Characters that make a token, about.
+/// Approximate characters of a token.
 const PER_TOKEN: usize = 4;
 
 pub(crate) struct RecallLine<'a> {
@@ -17,8 +16,8 @@ pub(crate) struct RecallLine<'a> {
     pub tokens: u32,
 }
 
-/// As many as the budget has room for, best first. One that does not fit ends it: a worse one that is shorter
-/// is still a worse one.
+/// Returns as many lines as the token budget allows, best first. The first line that does not fit ends the
+/// list, so that a shorter but worse one does not replace it.
 pub(crate) fn lines<'a>(
     found: impl Iterator<Item = &'a RecalledLearning>,
     tokens: u32,
@@ -58,7 +57,7 @@ pub(crate) fn note(lines: &[RecallLine<'_>], notices: &[&Notice], session: &Sess
         text.extend(lines.iter().map(|line| line.text.clone()));
         let session = shell_word(session.as_str());
         text.push(format!(
-            "more: `sprag memory show ID`; if one was of use: `sprag ref ID --how WHAT --session {session}`"
+            "details: `sprag memory show ID`; if one helped: `sprag ref ID --how TEXT --session {session}`"
         ));
     }
     text.extend(notices.iter().map(|notice| notice_line(notice)));
@@ -77,14 +76,14 @@ fn notice_line(notice: &Notice) -> String {
             let now = summary.as_ref().map(|summary| format!(": \"{}\"", said(summary))).unwrap_or_default();
             format!("note {id}, shown earlier, was superseded{by}{now}")
         }
-        LearningChange::Archived => format!("note {id}, shown earlier, was withdrawn: do not rely on it"),
+        LearningChange::Archived => format!("note {id}, shown earlier, was withdrawn; do not use it"),
     }
 }
 
-/// Enough of an id to name it.
+/// Returns a prefix that identifies an id.
 fn short(id: &str) -> String {
-    // The first part of a UUIDv7 is a time that many share; the last tells them apart, but a prefix is what
-    // commands take.
+    // Commands accept a prefix. The first part of a UUIDv7 is a time that many ids share, so the prefix is
+    // long.
     let id = quoted(id);
     id.chars().take(SHORT).collect()
 }

@@ -1,6 +1,6 @@
-//! Puts what earlier sessions learned in front of the agent when it may help: at the start, with each prompt,
-//! and once when the first file is touched. Nothing is said twice, nothing that is not likely to help, and
-//! what was shown is followed until the session ends: cited, used, or in vain.
+//! Shows learnings of earlier sessions where they may help: at the start, with each prompt, and at the first
+//! call that names a file. Sprag shows each learning once and only if it is likely to help. Until the session
+//! ends, it follows whether a shown learning was cited, used or ignored.
 
 pub(crate) mod messages;
 mod settings;
@@ -31,7 +31,7 @@ use crate::verdict::Vote;
 use messages::RecallLine;
 pub use settings::{Settings, Strategy};
 
-/// Learnings a session remembers having seen. More than that its budget does not buy.
+/// Maximum number of shown learnings that a session remembers. The token budget allows no more.
 const REMEMBERED: usize = 100;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -39,32 +39,32 @@ const REMEMBERED: usize = 100;
 pub struct RecallGate {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     shown: Vec<ShownLearning>,
-    /// Spent so far.
+    /// Tokens spent so far.
     #[serde(skip_serializing_if = "super::is_zero")]
     tokens: u32,
-    /// There is something to be found, and the first call that names a file has not been seen yet.
+    /// The memory has learnings, and no call has named a file yet.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     awaits_tool: bool,
-    /// It said that it has nothing to learn from: what it was shown proves nothing then.
+    /// The agent skipped the reflection, so an unused learning proves nothing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     has_skipped: bool,
-    /// Learnings it said were of use. To say so again is not another use.
+    /// Learnings that the agent reported as useful. A second report does not count again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     referred: Vec<Text<64>>,
 }
 
-/// A learning this session was shown.
+/// A learning that this session has seen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ShownLearning {
     pub id: Text<64>,
-    /// When the session last heard what it says.
+    /// Time when the session last saw its text.
     pub at: Timestamp,
-    /// It left the context with everything else, and may be shown again.
+    /// The learning left the context and may be shown again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_forgotten: bool,
     #[serde(default, skip_serializing_if = "ShownFate::is_open")]
     fate: ShownFate,
-    /// The session has been told that it is in use no more.
+    /// Sprag reported to the session that the learning is no longer in use.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_told: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -80,24 +80,24 @@ impl ShownLearning {
     }
 }
 
-/// Asks the memory.
+/// Asks the memory for learnings.
 pub struct Question {
     pub occasion: RecallOccasion,
     pub query: RecallQuestion,
-    /// What the session was shown before.
+    /// Learnings that the session has seen.
     pub shown: Vec<ShownBefore>,
 }
 
-/// A learning that need not be found again, but may have changed since.
+/// A learning that need not be found again, but may have changed.
 pub struct ShownBefore {
     pub id: Text<64>,
-    /// When the session last heard what it says.
+    /// Time when the session last saw its text.
     pub at: Timestamp,
-    /// The session has been told that it is in use no more.
+    /// Sprag reported to the session that the learning is no longer in use.
     pub is_told: bool,
 }
 
-/// What the session made of it.
+/// The use of a shown learning by the session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum ShownFate {
@@ -119,7 +119,7 @@ impl Gate for RecallGate {
     type Question = Question;
     type Answer = Option<Recalled>;
 
-    const ABOUT: &'static str = "shows what earlier sessions learned where it may help, and follows its use";
+    const ABOUT: &'static str = "shows learnings of earlier sessions where they may help";
     const SECTION: SettingSection = settings::SECTION;
 
     fn ask(&self, ask: &Ask<'_, Settings>, _shared: &SharedFacts) -> Option<Question> {
@@ -156,7 +156,7 @@ impl Gate for RecallGate {
 }
 
 impl RecallGate {
-    /// Ids the host need not find again, and whose fate it is asked about.
+    /// Returns the learnings in context. The host skips them and reports their changes.
     fn shown(&self) -> impl Iterator<Item = &ShownLearning> {
         self.shown.iter().filter(|seen| !seen.is_forgotten)
     }
@@ -177,7 +177,7 @@ impl RecallGate {
     }
 
     fn started(&mut self, source: StartSource) {
-        // What was shown went with the context it was in.
+        // Shown learnings left the context together with everything else.
         if matches!(source, StartSource::Compact | StartSource::Clear) {
             self.shown.iter_mut().for_each(|seen| seen.is_forgotten = true);
         }
@@ -196,7 +196,7 @@ impl RecallGate {
         if self.shown.is_empty() {
             return;
         }
-        // What is run, and what is written.
+        // Commands and written texts.
         let members = call.input.as_object().into_iter().flat_map(|members| members.values());
         self.note(&StemSet::from_texts(members.filter_map(Value::as_str)));
     }
@@ -221,7 +221,7 @@ impl RecallGate {
                 implied.push((seen.home(), seen.id.clone()));
             }
         }
-        tell_each(MemoryRecord::Implied, implied, "its words were in what was said or done", cx);
+        tell_each(MemoryRecord::Implied, implied, "its words occur in the work", cx);
     }
 
     fn cited_in(&mut self, text: &str, how: &str, cx: &mut GateCx<'_, RecallGate>) {
@@ -239,8 +239,8 @@ impl RecallGate {
         tell_each(MemoryRecord::Referred, referred, how, cx);
     }
 
-    /// A learning is dismissed once for a session, however often it ends: it may be resumed, with all that
-    /// it was shown still in front of it.
+    /// Dismisses the unused learnings of a session. Each is dismissed once, because a session may end and be
+    /// resumed several times with the learnings in context.
     fn ended(&mut self, cx: &mut GateCx<'_, RecallGate>) {
         if self.has_skipped {
             return;
@@ -250,7 +250,7 @@ impl RecallGate {
             seen.fate = ShownFate::Dismissed;
             in_vain.push((seen.home(), seen.id.clone()));
         }
-        tell_each(MemoryRecord::Dismissed, in_vain, "shown and of no use", cx);
+        tell_each(MemoryRecord::Dismissed, in_vain, "shown but not used", cx);
     }
 
     fn reported(&mut self, report: &Report, cx: &mut GateCx<'_, RecallGate>) {
@@ -313,12 +313,12 @@ impl RecallGate {
         Vote::Note(note)
     }
 
-    /// Whether the session has not been told of it; from now on it has.
+    /// Reports whether a notice is new to the session, and marks it as shown.
     fn tell_of(&mut self, notice: &Notice, now: Timestamp) -> bool {
         let seen = self.shown.iter_mut().find(|seen| seen.id == notice.id && !seen.is_forgotten);
         let Some(seen) = seen else { return false };
         match &notice.what {
-            // It may be corrected again, by somebody whose clock is ahead of ours.
+            // The learning may be corrected again by a user whose clock is ahead.
             LearningChange::Corrected { at, .. } if *at > seen.at => {
                 (seen.at, seen.is_told) = ((*at).max(now), false);
                 true
@@ -362,12 +362,12 @@ impl RecallGate {
     }
 }
 
-/// A beginning of some length names an id.
+/// Reports whether a prefix is long enough to name an id.
 fn names(prefix: &str, id: &str) -> bool {
     prefix.len() >= sprag_memory::recall::implicit_use::PREFIX && id.starts_with(prefix)
 }
 
-/// Where a learning is kept, there its use is told.
+/// Records the shown learnings at the place where they are stored.
 fn surfaced(
     place: Destination,
     occasion: RecallOccasion,
@@ -389,7 +389,7 @@ fn surfaced(
         let told = Surfaced { occasion: Text::from(occasion.name()), shown };
         cx.keep(place, MemoryRecord::Surfaced(told));
     }
-    tell(place, MemoryRecord::WentStale, changed, "what it rests on has changed", cx);
+    tell(place, MemoryRecord::WentStale, changed, "its evidence changed", cx);
 }
 
 fn tell(
@@ -404,7 +404,7 @@ fn tell(
     }
 }
 
-/// The same of learnings that are kept in different places.
+/// Records the same fact about learnings in both places.
 fn tell_each(
     record: fn(AboutLearnings) -> MemoryRecord,
     seen: Vec<(Destination, Text<64>)>,
@@ -417,7 +417,7 @@ fn tell_each(
     }
 }
 
-/// Returns what the event itself asks of the memory.
+/// Returns the question to the memory for this event.
 fn query(input: &Input) -> RecallQuestion {
     match &input.event {
         Event::Prompted { text, .. } => RecallQuestion::from_prompt(text, &input.root),

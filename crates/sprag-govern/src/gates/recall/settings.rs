@@ -1,4 +1,4 @@
-//! What may be shown of the memory.
+//! Settings of the recall gate.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use sprag_base::settings::{SettingKey, SettingSection, Tighten};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     pub strategy: Strategy,
-    /// 0: as many as the strategy says.
+    /// 0 uses the number of the strategy.
     pub max_injections: u32,
 }
 
@@ -17,7 +17,7 @@ impl Default for Settings {
     }
 }
 
-/// How sure one has to be.
+/// The minimum relevance of a shown learning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Strategy {
@@ -28,7 +28,7 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    /// The least probability of being of use.
+    /// Returns the minimum probability that a learning helps.
     pub fn floor(self) -> f32 {
         match self {
             Strategy::Off => f32::INFINITY,
@@ -38,7 +38,7 @@ impl Strategy {
         }
     }
 
-    /// Learnings on one occasion.
+    /// Returns the maximum number of learnings at a time.
     pub fn most(self) -> usize {
         match self {
             Strategy::Off => 0,
@@ -48,7 +48,7 @@ impl Strategy {
         }
     }
 
-    /// How far age moves a score, against the usual.
+    /// Returns the factor for the influence of age on a score.
     pub fn recency_width(self) -> f32 {
         match self {
             Strategy::Off | Strategy::Moderate => 1.0,
@@ -57,7 +57,7 @@ impl Strategy {
         }
     }
 
-    /// How far use does.
+    /// Returns the factor for the influence of use on a score.
     pub fn use_width(self) -> f32 {
         match self {
             Strategy::Off | Strategy::Moderate => 1.0,
@@ -79,11 +79,11 @@ impl Settings {
 pub(crate) const SECTION: SettingSection = SettingSection {
     name: "retrieval",
     defaults: "\
-# What earlier sessions learned is shown where it may help.
+# Learnings of earlier sessions that Sprag shows where they may help.
 [retrieval]
-# How sure one has to be: `conservative` shows at most 3 at a time, `moderate` 5, `aggressive` 10, `off` none.
+# Required relevance: `conservative` shows at most 3 learnings, `moderate` 5, `aggressive` 10, `off` none.
 strategy = \"moderate\"
-# Fewer than that at a time; 0 leaves it to the strategy.
+# Show at most this many at a time; 0 uses the number of the strategy.
 max_injections = 0
 ",
     keys: &[

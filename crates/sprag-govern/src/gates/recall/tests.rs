@@ -21,7 +21,7 @@ impl Story {
         Story { state: RecallGate::default(), policy: Settings::default(), at: 0 }
     }
 
-    /// What the agent is told, and what is written down.
+    /// Returns the note for the agent, and the written records.
     fn event(&mut self, event: Event, recalled: Recalled) -> (Option<String>, Vec<RecordEffect>) {
         self.at += 1000;
         let input = Input::new(Timestamp::from_millis(self.at), SessionId::new("s-1"), event);
@@ -166,7 +166,7 @@ fn a_learning_is_of_use_to_a_session_once_however_often_it_says_so() {
     let (_, told) = story.event(refer(&[ID, other]), Recalled::default());
     assert_eq!(ids(&told[0]), vec![other.to_owned()]);
     assert!(story.event(refer(&[other, ID]), Recalled::default()).1.is_empty());
-    // Shown only now, and cited: that was counted.
+    // The learning is shown only now; its citation counted before.
     story.prompt("hello", &[found(ID, "uploads stall")]);
     assert!(story.stop(&format!("Done, see {ID}.")).is_empty());
 }

@@ -1,6 +1,6 @@
-//! What a session has learned is asked for before it ends: when a ticket was closed, or when there
-//! is no tracker and the session changed more than a trifle. Reflecting and skipping are both fine;
-//! saying nothing is not. Only the session's own agent is held; the others may observe.
+//! Asks for learnings before a session ends: when a ticket was closed, or, without a tracker, when the
+//! session changed more than a few lines. The agent may reflect or skip, but must do one of them. Only the
+//! session's own agent is held; sub-agents may leave notes.
 
 mod question;
 mod settings;
@@ -33,41 +33,41 @@ pub use settings::{AutoSkip, SessionMode, Settings, SkipDecider, Ticketing, Trac
 use submission::{AcceptedDigest, Parked};
 use work_item::WorkItem;
 
-/// Closings that wait for their outcome.
+/// Maximum number of closings that wait for their outcome.
 const CLOSINGS: usize = 32;
-/// Work that waits for one reflection, and how much of it a hold names.
+/// Maximum number of work items that wait for one reflection, and that a hold names.
 const ITEMS: usize = 32;
 const NAMED: usize = 3;
-/// Agents whose own notes are known of.
+/// Maximum number of agents with notes of their own.
 const OBSERVERS: usize = 64;
 
-/// Where the session stands, and what is still open around it.
+/// The state of the reflection, and the open facts around it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReflectionGate {
     standing: ReflectionState,
-    /// Tickets whose closing was asked for and not confirmed yet.
+    /// Tickets whose closing was requested and is not confirmed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     closing: Vec<Closing>,
-    /// How often it became due: each time is another obligation.
+    /// How often a reflection became due. Each time is a new obligation.
     #[serde(skip_serializing_if = "is_zero")]
     times: u32,
-    /// The session as such, or its list of tasks, has been asked about.
+    /// Sprag already asked about the session or its task list.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     asked: bool,
-    /// How much had changed when it last reflected.
+    /// Size of the changes at the last reflection.
     #[serde(skip_serializing_if = "Option::is_none")]
     size: Option<Size>,
-    /// What was accepted already, by content.
+    /// Digests of accepted candidates.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     known: Vec<AcceptedDigest>,
-    /// What resembles something known, and waits for a word on it.
+    /// Candidates that resemble a learning and wait for a decision.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     parked: Vec<Parked>,
-    /// The user has asked to remember something.
+    /// The user asked the agent to remember something.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     was_asked_for: bool,
-    /// Agents that noted something themselves.
+    /// Agents that left notes of their own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     observers: Vec<Text<128>>,
 }
@@ -77,11 +77,11 @@ pub struct ReflectionGate {
 enum ReflectionState {
     #[default]
     Idle,
-    /// Somebody works on this ticket.
+    /// A ticket is in work.
     Active {
         item: WorkItem,
     },
-    /// These are done: reflect or skip before the session ends.
+    /// These items are done: the agent must reflect or skip before the session ends.
     Due {
         items: Vec<WorkItem>,
     },
@@ -99,7 +99,7 @@ enum ReflectionState {
 struct Closing {
     call: Text<128>,
     ticket: Ticket,
-    /// The call has ended, and the client did not say how.
+    /// The call ended, and the client did not report the result.
     #[serde(default)]
     ended: bool,
 }
@@ -109,7 +109,7 @@ impl Gate for ReflectionGate {
     type Question = Question;
     type Answer = Answer;
 
-    const ABOUT: &'static str = "what was learned is kept, or said not to be worth it";
+    const ABOUT: &'static str = "asks for learnings before a session ends; the agent reflects or skips";
     const SECTION: SettingSection = settings::SECTION;
     const MORE: &'static [SettingSection] = settings::MORE;
 
@@ -124,7 +124,7 @@ impl Gate for ReflectionGate {
                     SharedNeeds::NONE
                 }
             }
-            // A stop that nobody judged is judged by what it leaves.
+            // A stop that Sprag ignored is judged at the end of the session.
             Event::SessionEnded { .. } if ask.session.passed_over && self.may_ask(ask.settings) => {
                 SharedNeeds::CHANGES
             }
@@ -170,7 +170,7 @@ impl Gate for ReflectionGate {
         match &cx.input.event {
             Event::Prompted { author: PromptAuthor::User, text } if is_main => {
                 self.was_asked_for |= plausibility::asks_to_remember(text);
-                // A call of an earlier turn that was never heard of again did not take place.
+                // A call of an earlier turn without an end did not happen.
                 self.closing.retain(|closing| closing.ended);
                 Vote::Pass
             }
@@ -218,12 +218,12 @@ impl Gate for ReflectionGate {
 }
 
 impl ReflectionGate {
-    /// Tickets whose closing nobody confirmed, each with its call.
+    /// Returns tickets with an unconfirmed closing, each with its call.
     fn unconfirmed(&self) -> Vec<(Text<128>, Ticket)> {
         self.closing.iter().map(|closing| (closing.call.clone(), closing.ticket.clone())).collect()
     }
 
-    /// The ticket in work or done last.
+    /// Returns the ticket in work, or the last closed one.
     pub fn ticket(&self) -> Option<&Ticket> {
         match &self.standing {
             ReflectionState::Active { item: WorkItem::Ticket { ticket, .. } } => Some(ticket),
@@ -235,7 +235,7 @@ impl ReflectionGate {
         }
     }
 
-    /// The tracker may have told by now what is being worked on.
+    /// Sets the ticket in work if the tracker reports one.
     fn look_up(&mut self, cx: &GateCx<'_, ReflectionGate>) {
         if let (ReflectionState::Idle, Some(item)) =
             (&self.standing, cx.answer.tracker.as_ref().and_then(|found| found.active.as_ref()))
@@ -245,7 +245,7 @@ impl ReflectionGate {
         }
     }
 
-    /// Work that was not finished has nothing to be reflected on yet.
+    /// Judges the end of the session. Unfinished work needs no reflection yet.
     fn ended(&mut self, cx: &GateCx<'_, ReflectionGate>) -> Vote {
         if matches!(self.standing, ReflectionState::Active { .. }) {
             self.standing = ReflectionState::Idle;
@@ -268,7 +268,7 @@ impl ReflectionGate {
         }
     }
 
-    /// Whether the session itself, or the end of its tasks, may still be asked about.
+    /// Reports whether Sprag may still ask about the session or its tasks.
     fn may_ask(&self, policy: &Settings) -> bool {
         match policy.session {
             SessionMode::Off => false,
@@ -277,7 +277,8 @@ impl ReflectionGate {
         }
     }
 
-    /// A call that closes a ticket is let through; whether it did is told by its end.
+    /// Notes the tickets that a call closes and lets it pass. The end of the call shows whether it closed
+    /// them.
     fn requested(&mut self, call: &ToolCall, cx: &GateCx<'_, ReflectionGate>) -> Vote {
         let start = cx.input.start();
         if let Actor::Subagent { id, .. } = &cx.input.actor
@@ -329,7 +330,7 @@ impl ReflectionGate {
         }
     }
 
-    /// Tickets that really were closed.
+    /// Makes the reflection due for tickets that really were closed.
     fn closed(&mut self, closed: Vec<Closing>, cx: &GateCx<'_, ReflectionGate>) -> Vote {
         let names: Vec<String> =
             closed.iter().map(|closing| format!("`{}`", quoted(closing.ticket.id.as_str()))).collect();
@@ -357,8 +358,8 @@ impl ReflectionGate {
         }
     }
 
-    /// What the world says of closings that no call's end has settled. A call that ended, and of which
-    /// nobody knows more, is believed.
+    /// Settles closings by the answer of the tracker. A call that ended without a known result counts as
+    /// successful.
     fn settle(&mut self, cx: &GateCx<'_, ReflectionGate>) {
         let answers = &cx.answer.closed;
         if answers.is_empty() {
@@ -373,7 +374,7 @@ impl ReflectionGate {
             match answer.or(closing.ended.then_some(true)) {
                 Some(true) => done.push(closing),
                 Some(false) => {}
-                // It may still run.
+                // The call may still run.
                 None => open.push(closing),
             }
         }
@@ -392,14 +393,14 @@ impl ReflectionGate {
                 _ => self.owe(&cx.input.session),
             },
             _ => match size {
-                // Found out for this gate, and with it whether there is a tracker.
+                // The shared facts were requested for this gate, together with the tracker.
                 Some(size) if cx.session.changed => self.session_done(size, cx),
                 _ => Vote::Pass,
             },
         }
     }
 
-    /// Without a tracker it is the session's own diff that tells that something was done.
+    /// Makes the reflection due for the session itself, if there is no tracker and the diff is large enough.
     fn session_done(&mut self, size: Size, cx: &GateCx<'_, ReflectionGate>) -> Vote {
         let has_tracker = cx.answer.tracker.as_ref().is_some_and(|found| found.is_for_tickets);
         let is_on = cx.settings.has("session") && !has_tracker;
@@ -412,7 +413,7 @@ impl ReflectionGate {
         self.owe(&cx.input.session)
     }
 
-    /// More than the threshold, since it was last asked about.
+    /// Reports whether more lines than the threshold changed since the last question.
     fn is_much(&self, size: Size, policy: &Settings) -> bool {
         match (size, self.size) {
             (Size::Lines(now), Some(Size::Lines(then))) => {
@@ -447,7 +448,7 @@ impl ReflectionGate {
         }
     }
 
-    /// Another agent's last words are kept if it made no note of its own.
+    /// Records the last message of a sub-agent that left no note.
     fn agent_stopped(&mut self, stop: &StopRequest, cx: &mut GateCx<'_, ReflectionGate>) -> Vote {
         let Actor::Subagent { id, kind } = &cx.input.actor else {
             return Vote::Pass;
@@ -480,7 +481,7 @@ impl ReflectionGate {
             digest: Digest::hash_parts(evidence),
             reason: Reason::new(
                 "reflection_due",
-                format!("reflect before you stop: {}{more}", sentences.join(", ")),
+                format!("reflection is due: {}{more}", sentences.join(", ")),
                 reflect(session),
             ),
             items: names.into_iter().map(Text::new).collect(),
@@ -488,16 +489,16 @@ impl ReflectionGate {
     }
 }
 
-/// How to reflect, and how to get out of it.
+/// Returns the commands to reflect and to skip.
 fn reflect(session: &SessionId) -> String {
     let session = shell_word(session.as_str());
     format!(
-        "`sprag reflect --session {session}` with candidates as JSON on stdin (`sprag reflect --schema` shows the form), or \
+        "`sprag reflect --session {session}` with JSON on stdin (format: `sprag reflect --schema`), or \
          `sprag skip REASON --session {session}`"
     )
 }
 
-/// Pairs a request with its end: by the client's own id, else by who asked for what.
+/// Returns a key that joins a request with its end: the client's id, or else a digest of actor and input.
 fn key(call: &ToolCall, input: &Input) -> Text<128> {
     match &call.id {
         Some(id) => id.clone(),

@@ -1,4 +1,4 @@
-//! What the gate asks the host about tickets and candidates.
+//! Questions of the reflection gate to the host.
 
 use sprag_base::text::Text;
 use sprag_memory::learning::Candidate;
@@ -10,19 +10,19 @@ use crate::trackers::Ticket;
 /// Asks about tickets and candidates.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Question {
-    /// Which tracker is used here.
+    /// Whether to detect the tracker.
     pub wants_tracker: bool,
-    /// What became of tickets whose closing nobody confirmed, each with its call.
+    /// Tickets with an unconfirmed closing, each with its call.
     pub unconfirmed: Vec<(Text<128>, Ticket)>,
-    /// What is known around candidates that are handed in.
+    /// Submitted candidates whose surroundings the host looks up.
     pub candidates: Option<Candidates>,
 }
 
-/// Candidates that are handed in, each with its place among them.
+/// Submitted candidates, each with its index.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Candidates {
     pub list: Vec<(usize, Candidate)>,
-    /// The learning that the reporter names.
+    /// The learning that the sender names.
     pub named: Option<Text<64>>,
 }
 
@@ -30,6 +30,6 @@ pub struct Candidates {
 pub struct Answer {
     pub tracker: Option<DetectedTracker>,
     pub closed: Vec<Closed>,
-    /// What is known of the candidates that are handed in.
+    /// Facts about the submitted candidates.
     pub candidates: Option<CandidateFacts>,
 }

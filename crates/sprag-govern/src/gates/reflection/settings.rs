@@ -1,4 +1,4 @@
-//! What the reflection gate can be told.
+//! Settings of the reflection gate.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub struct Settings {
     pub write_gate: WriteGate,
 }
 
-/// How often a session without a tracker is asked. From never to always.
+/// How often Sprag asks a session without a tracker, from never to always.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SessionMode {
@@ -44,15 +44,15 @@ pub struct AutoSkip {
     pub decider: SkipDecider,
 }
 
-/// Who decides that a small change has nothing to teach. From loose to strict.
+/// How to treat a small change, from loose to strict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SkipDecider {
-    /// It is skipped without asking.
+    /// Skips the reflection without asking.
     Always,
-    /// The agent is asked.
+    /// Asks the agent.
     Agent,
-    /// Being small is no reason.
+    /// Treats a small change like any other.
     Never,
 }
 
@@ -79,7 +79,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Whether a tracker is looked for and not switched off.
+    /// Reports whether a tracker is listed and enabled.
     pub fn has(&self, tracker: &str) -> bool {
         self.ticketing.discovery.iter().any(|name| name == tracker) && self.overrides.is_on(tracker)
     }
@@ -99,7 +99,7 @@ impl TrackerSwitches {
 }
 
 impl AutoSkip {
-    /// Small closings are passed over without a word.
+    /// Reports whether small closings are skipped without a message.
     pub fn is_silent(&self) -> bool {
         self.enabled && self.decider == SkipDecider::Always
     }
@@ -112,10 +112,10 @@ impl AutoSkip {
 pub(crate) const SECTION: SettingSection = SettingSection {
     name: "reflection",
     defaults: "\
-# What was learned is asked for when a ticket is closed and, without a tracker, when a session changed
-# more than `gate.auto_skip.line_threshold` lines.
+# Ask for learnings when a ticket is closed and, without a tracker, when a session changed more than
+# `gate.auto_skip.line_threshold` lines.
 [reflection]
-# Sessions without a tracker, and the end of the client's own tasks: ask `once` a session, `always`, or `off`.
+# Sessions without a tracker, and the end of the client's task list: ask `once` a session, `always`, or `off`.
 session = \"once\"
 ",
     keys: &[SettingKey { name: "session", tighten: Tighten::Ranked(&["off", "once", "always"]) }],
@@ -127,8 +127,7 @@ pub(crate) const MORE: &[SettingSection] = &[
     SettingSection {
         name: "ticketing",
         defaults: "\
-# Where tickets live. The first of these that is used here names the work item; what closes a ticket is
-# known for all of them.
+# Trackers. The first one that is used here names the work item. Sprag detects closed tickets of all of them.
 [ticketing]
 discovery = [\"tissue\", \"beads\", \"github\", \"tasks\", \"session\"]
 ",
@@ -137,7 +136,7 @@ discovery = [\"tissue\", \"beads\", \"github\", \"tasks\", \"session\"]
     SettingSection {
         name: "ticketing.overrides",
         defaults: "\
-# `false`: neither looked for nor listened to.
+# `false` ignores this tracker.
 [ticketing.overrides]
 tissue = true
 beads = true
@@ -159,9 +158,9 @@ session = true
 # Small changes.
 [gate.auto_skip]
 enabled = true
-# Lines, added and removed, that are no trifle any more.
+# Number of added and removed lines from which a change is not small.
 line_threshold = 5
-# A ticket closed with less: `agent` asks it, `always` skips without a word, `never` treats it like any other.
+# A ticket closed with fewer lines: `agent` asks the agent, `always` skips silently, `never` ignores the size.
 decider = \"agent\"
 ",
         keys: &[

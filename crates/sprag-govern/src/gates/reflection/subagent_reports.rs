@@ -1,5 +1,4 @@
-//! What agents that work for the session's own may say through the program: they note what they find, and
-//! what is made of it is for the one who sees all of it.
+//! Limits the commands of sub-agents: they may leave notes, but only the session's own agent may reflect.
 
 use sprag_shell::{Script, Word};
 
@@ -9,12 +8,12 @@ pub(crate) fn observes(script: &Script) -> bool {
     verbs(script).any(|words| words.first().is_some_and(|verb| verb == "observe"))
 }
 
-/// Why this is not for such an agent.
+/// Returns the refusal of a command that changes the memory.
 pub(crate) fn refusal(script: &Script) -> Option<Reason> {
     verbs(script).any(|words| changes_memory(&words)).then(|| {
         Reason::new(
             "not_yours",
-            "only the session's own agent says what is learned; note what you found, and it will see it",
+            "only the session's own agent may reflect; leave a note for it",
             "sprag observe NOTE",
         )
     })
@@ -28,14 +27,16 @@ fn changes_memory(words: &[String]) -> bool {
     let has = |option: &str| words.iter().any(|word| word == option);
     match words.first().map(String::as_str) {
         Some("reflect") => !has("--schema") && !has("--help"),
-        // Whoever starts the broker by hand speaks for the session.
-        Some("mcp" | "answer" | "skip") => !has("--help"),
-        Some("memory") => words.get(1).is_some_and(|verb| !has("--help") && !READS.contains(&verb.as_str())),
+        // A broker that a sub-agent starts would act for the session.
+        Some("mcp" | "answer" | "skip" | "import") => !has("--help"),
+        Some("learnings") => {
+            words.get(1).is_some_and(|verb| !["list", "show", "--help"].contains(&verb.as_str()))
+        }
         _ => false,
     }
 }
 
-/// The words behind each call of ours.
+/// Returns the words after `sprag` of each command.
 fn verbs(script: &Script) -> impl Iterator<Item = Vec<String>> {
     let ours = script.commands.iter().filter(|command| command.program() == Some("sprag"));
     ours.map(|command| {

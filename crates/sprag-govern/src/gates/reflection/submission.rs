@@ -1,4 +1,4 @@
-//! What an agent says about what it has learned.
+//! Handles submitted candidates and skips.
 
 use std::collections::BTreeMap;
 
@@ -32,9 +32,9 @@ use crate::report::{
 use crate::trackers::Ticket;
 use crate::verdict::Vote;
 
-/// Contents remembered as accepted; a session that learned more may store one of them twice.
+/// Maximum number of remembered digests. With more, a candidate may be stored twice.
 const KNOWN: usize = 200;
-/// Candidates that may wait for a word. They stand in the state, which every snapshot repeats.
+/// Maximum number of candidates that wait for a decision. Every snapshot repeats them.
 const PARKED: usize = 8;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,8 +43,8 @@ pub(crate) struct AcceptedDigest {
     id: Text<64>,
 }
 
-/// A candidate that resembles something known. Only what is for the project waits here: what is personal
-/// has no business in the journal of a project's session.
+/// A candidate that resembles a learning. Only candidates for the project wait here: the journal of a project
+/// must not store personal ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Parked {
     id: Text<64>,
@@ -52,12 +52,12 @@ pub(crate) struct Parked {
 }
 
 impl ReflectionGate {
-    /// The name under which this content was accepted before.
+    /// Returns the id under which this content was accepted before.
     fn known(&self, digest: Digest) -> Option<&str> {
         self.known.iter().find(|known| known.digest == digest).map(|known| known.id.as_str())
     }
 
-    /// The candidates a report is about: those it brings, or without any those that wait.
+    /// Returns the candidates of a report: those in its submission, or else the waiting ones.
     fn handed_in(
         &self,
         submission: &ReportedSubmission,
@@ -74,7 +74,7 @@ impl ReflectionGate {
         }
     }
 
-    /// The candidates that the host is to look around for. `None`: there are none that could be read.
+    /// Returns the candidates for which the host looks up facts, or `None` if none could be read.
     pub(super) fn candidates(
         &self,
         submission: &ReportedSubmission,
@@ -92,7 +92,7 @@ impl ReflectionGate {
         cx: &mut GateCx<'_, ReflectionGate>,
     ) -> Vote {
         if cx.input.actor != Actor::Main {
-            let why = "only the session's own agent says what is learned";
+            let why = "only the session's own agent may reflect";
             return Vote::Hold(Reason::new("not_yours", why, "sprag observe NOTE"));
         }
         let submission = match self.handed_in(reported, resolution) {
@@ -104,7 +104,7 @@ impl ReflectionGate {
         if let Some(named) = resolution.and_then(SimilarResolution::names)
             && around.named.is_none()
         {
-            let why = format!("there is no learning `{}`", sprag_base::text::quoted(named));
+            let why = format!("learning `{}` does not exist", sprag_base::text::quoted(named));
             return Vote::Hold(Reason::new("not_found", why, "sprag memory list"));
         }
         let is_parked = reported.is_empty();
@@ -143,9 +143,9 @@ impl ReflectionGate {
         cx.set_outcome(ReportOutcome::Reflected(reflected));
         if !is_met {
             let (code, what) = if is_any_in_form {
-                ("not_kept", "no candidate is worth keeping as it is")
+                ("not_kept", "no candidate was kept")
             } else {
-                ("no_candidate", "no candidate has the form of a learning")
+                ("no_candidate", "no candidate is well-formed")
             };
             return refuse(code, format!("{what}: {}", told.join("; ")));
         }
@@ -154,7 +154,7 @@ impl ReflectionGate {
         if warnings.is_empty() { Vote::Pass } else { Vote::Note(Text::new(warnings.join("\n"))) }
     }
 
-    /// Writes down what became of one candidate.
+    /// Records the result for one candidate.
     fn conclude(
         &mut self,
         judged: JudgedCandidate,
@@ -216,14 +216,14 @@ impl ReflectionGate {
                             self.parked.remove(0);
                         }
                         self.parked.push(Parked { id: id.clone(), candidate });
-                        "say what it is"
+                        "decide"
                     }
-                    Destination::Personal | Destination::Session => "hand it in again and say what it is",
+                    Destination::Personal | Destination::Session => "submit it again and decide",
                 };
                 let session = shell_word(cx.input.session.as_str());
                 sieved.warnings.push(format!(
-                    "candidate {index} is not kept yet: {reason}; {how}: `sprag reflect --session {session}` with `--merge ID`, \
-                     `--supersede ID` or `--distinct WHY`"
+                    "candidate {index} is not kept yet: {reason}; {how}: `sprag reflect --session {session}` \
+                     with `--merge ID`, `--supersede ID` or `--distinct WHY`"
                 ));
             }
             CandidateFate::Rejected { stage, reason } => {
@@ -260,13 +260,14 @@ impl ReflectionGate {
         Vote::Pass
     }
 
-    /// A closed ticket with next to no change.
+    /// Skips the reflection on a closed ticket with a small change.
     pub(super) fn skip_silently(&mut self, lines: u64, cx: &mut GateCx<'_, ReflectionGate>) -> Vote {
         let reason = Text::new(format!("auto: {lines} lines changed"));
         self.skipped(&reason, Decider::Auto, cx)
     }
 
-    /// Saying it late is saying it. And who has said something is not asked about the session as such.
+    /// Marks the reflection debts of the session as met. Sprag does not ask about the session itself any
+    /// more.
     fn settle_debts(&mut self, cx: &mut GateCx<'_, ReflectionGate>) {
         self.asked = true;
         if let Some(changes) = &cx.shared.changes {
@@ -279,15 +280,15 @@ impl ReflectionGate {
     }
 }
 
-/// What came of a submission so far.
+/// The results of a submission so far.
 struct Sieved {
     done: ReflectionSummary,
-    /// What to change, for whoever hands it in again.
+    /// Corrections for the agent that submits again.
     told: Vec<String>,
     warnings: Vec<String>,
-    /// Somebody did reflect: something was kept, or was known before.
+    /// Whether the reflection counts: a candidate was kept or was already known.
     is_met: bool,
-    /// The same, for the command that handed it in.
+    /// The results for the command that submitted the candidates.
     reflected: Reflected,
 }
 
@@ -317,7 +318,7 @@ impl Sieved {
         *self.done.stages.entry(stage.name().to_owned()).or_default() += 1;
     }
 
-    /// What was handed in before, or says what a learning says, keeps the name of that.
+    /// Records a candidate that was submitted before or equals a learning, with the id of that learning.
     fn repeated(&mut self, index: usize, id: Text<64>, candidate: &Candidate) {
         let learning = KeptLearning { id: id.clone(), summary: candidate.summary.clone() };
         self.reflected.repeated.push(RepeatedCandidate { index: number(index), learning });
@@ -383,7 +384,7 @@ fn origin(cx: &GateCx<'_, ReflectionGate>) -> LearningOrigin {
     LearningOrigin { via: Text::from(via), ..LearningOrigin::default() }
 }
 
-/// What the new words rest on, and what of the old evidence is cited besides.
+/// Returns the evidence of the new text, and the old evidence for other places.
 fn merged_evidence(old: &[Evidence], new: Option<&Vec<Evidence>>) -> Vec<Evidence> {
     let mut seen = new.cloned().unwrap_or_default();
     for evidence in old {

@@ -1,4 +1,4 @@
-//! What a reflection is about.
+//! The work items of a reflection.
 
 use serde::{Deserialize, Serialize};
 

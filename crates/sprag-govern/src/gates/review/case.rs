@@ -1,4 +1,4 @@
-//! What a review is about, who gives it, and what came of being asked for it.
+//! The subject of a review, its reviewer, and the outcome of review requests.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,38 +13,38 @@ use sprag_policy::call::ToolCall;
 use crate::gates::review::settings::ApprovalScope;
 use crate::report::ReviewResult;
 
-/// How much of a tool's input a reviewer is shown.
+/// Maximum bytes of a tool's input that a reviewer sees.
 const INPUT_BYTES: usize = 10 * 1024;
-/// How long the permit of one `sprag decide` waits to be used.
+/// Seconds for which the permit of one `sprag decide` is valid.
 pub const PERMIT_SECONDS: i64 = 60;
-/// Clocks and processes do not agree to the second: a verdict may come that long after its reviewer ended.
+/// Clocks differ slightly: a decision may arrive this many seconds after its reviewer ended.
 pub const SKEW_SECONDS: i64 = 5;
-/// A reviewer's process that was never heard of again.
+/// Seconds after which a silent reviewer process counts as ended.
 const FORGOTTEN_SECONDS: i64 = 2 * 60 * 60;
 
-/// One round of review: from what called for it to the verdict.
+/// One round of review: from its trigger to the decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReviewCase {
     pub id: Text<16>,
     pub round: u32,
     pub why: ReviewTrigger,
-    /// The call that waits for it.
+    /// The call that waits for the review.
     #[serde(default)]
     pub gated: Option<GatedCall>,
     pub since: Timestamp,
-    /// How often the agent was asked for it.
+    /// How often Sprag asked the agent for a review.
     pub attempts: u32,
     #[serde(default)]
     pub attempt: Option<ReviewAttempt>,
 }
 
 impl ReviewCase {
-    /// A new verdict is something new to be held for; the same request is not.
+    /// Returns a digest of the case. A new decision changes it and may hold again; the same request does not.
     pub fn digest(&self, verdict: Option<&str>) -> Digest {
         Digest::hash_parts(["review", self.id.as_str(), &self.round.to_string(), verdict.unwrap_or_default()])
     }
 
-    /// What called for it, as part of a sentence.
+    /// Returns the trigger as part of a sentence.
     pub fn trigger(&self) -> String {
         match (&self.gated, self.why) {
             (Some(gated), _) => gated.describe(),
@@ -58,11 +58,11 @@ impl ReviewCase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReviewTrigger {
-    /// By a marker in a prompt.
+    /// A marker in a prompt.
     Asked,
     /// `review.mode = "always"`
     Always,
-    /// By a tool call that a rule keeps back.
+    /// A tool call that a rule gates.
     Gated,
 }
 
@@ -76,7 +76,7 @@ impl ReviewTrigger {
     }
 }
 
-/// A call that was held until somebody looked at it.
+/// A call that waits for a review.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GatedCall {
     pub tool: Text<128>,
@@ -84,7 +84,7 @@ pub struct GatedCall {
     pub input: StoredInput,
 }
 
-/// A tool's input, without secrets and not too long. What it was tell its size and its hash.
+/// A tool's input without secrets, limited in length. Size and hash describe the original.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StoredInput {
     pub text: String,
@@ -99,7 +99,7 @@ impl GatedCall {
     }
 
     fn describe(&self) -> String {
-        format!("`{}` waits for it by rule `{}`", quoted(self.tool.as_str()), quoted(self.rule.as_str()))
+        format!("`{}` waits for it under rule `{}`", quoted(self.tool.as_str()), quoted(self.rule.as_str()))
     }
 }
 
@@ -107,8 +107,8 @@ impl StoredInput {
     fn new(input: &Value) -> StoredInput {
         let original = input.to_string();
         let sha256: String = Sha256::digest(&original).iter().map(|byte| format!("{byte:02x}")).collect();
-        // Redacted before it is written as JSON, where an escape would hide where a word starts, and
-        // before it is cut, since half a secret is not known for one.
+        // Redact before the text becomes JSON, because an escape could hide the start of a word. Redact
+        // before the cut, because half a secret is not recognized.
         let mut text = redact::value(input.clone()).into_inner().to_string();
         let is_cut = text.len() > INPUT_BYTES;
         if is_cut {
@@ -119,28 +119,28 @@ impl StoredInput {
     }
 }
 
-/// One time that the agent was asked to have its work reviewed.
+/// One request to the agent to have its work reviewed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReviewAttempt {
     pub template: Text<64>,
     pub at: Timestamp,
-    /// Whether it really was held, and read it.
+    /// Whether the agent was held and read the request.
     pub is_told: bool,
 }
 
-/// What came of an attempt.
+/// The outcome of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AttemptOutcome {
-    /// A verdict came.
+    /// A reviewer decided.
     Success,
     /// No reviewer was started.
     NotSpawned,
-    /// One was, and ended without a verdict.
+    /// A reviewer started and ended without a decision.
     NoDecision,
     /// The reviewer named another session.
     BadSession,
-    /// Something else came first: another request, or a person.
+    /// Another request or a person came first.
     Superseded,
 }
 
@@ -164,19 +164,19 @@ impl AttemptOutcome {
     }
 }
 
-/// Whoever is reviewing, and what they saw.
+/// The reviewer and the tree that it reviews.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReviewerSeat {
     pub reviewer: ReviewerIdentity,
-    /// The hash of its token; the token itself is nobody else's to read.
+    /// Hash of its token. Only the reviewer may know the token itself.
     pub token: Digest,
-    /// The tree when it started. `None`: git could not tell.
+    /// The tree at the start of the review. `None` if git failed.
     pub tree: Option<Text<64>>,
     pub since: Timestamp,
-    /// One `sprag decide` that was seen coming from the reviewer itself.
+    /// Permit for one `sprag decide` that a hook saw from the reviewer.
     #[serde(default)]
     pub permit: Option<Permit>,
-    /// Its stop was let go.
+    /// Time when its stop was released.
     #[serde(default)]
     pub stopped: Option<Timestamp>,
 }
@@ -184,9 +184,9 @@ pub struct ReviewerSeat {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReviewerIdentity {
-    /// An agent that the session's own has started.
+    /// An agent that the session's own agent started.
     Agent { id: Text<128>, kind: Text<128> },
-    /// A process of this client that Sprag has started.
+    /// A process of this client that Sprag started.
     Process { client: Text<32> },
 }
 
@@ -202,7 +202,7 @@ impl ReviewerIdentity {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Permit {
     pub until: Timestamp,
-    /// The word it decides with, where that could be read.
+    /// The announced decision, if it could be read.
     pub word: Option<ReviewResult>,
 }
 
@@ -224,13 +224,13 @@ impl ReviewerSeat {
         matches!(self.reviewer, ReviewerIdentity::Process { .. })
     }
 
-    /// The reviewer's own stop, in the breaker's books.
+    /// Returns the digest of the reviewer's own stop, for the breaker.
     pub fn digest(&self) -> Digest {
         Digest::hash_parts(["reviewer", &self.token.to_string()])
     }
 
-    /// Whether the session's own stop means that nothing will come of it any more. A process goes on by
-    /// itself.
+    /// Reports whether no decision can follow after the session's own stop. A process continues without the
+    /// session.
     pub fn is_over(&self, now: Timestamp) -> bool {
         !self.is_process() || now.seconds_since(self.since) >= FORGOTTEN_SECONDS
     }
@@ -240,7 +240,7 @@ impl ReviewerSeat {
     }
 }
 
-/// What a verdict said.
+/// The content of a decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReviewFinding {
     pub id: Text<16>,
@@ -248,7 +248,7 @@ pub struct ReviewFinding {
     pub message: Text<4000>,
 }
 
-/// Somebody found the work complete as it was then.
+/// A decision that the work was complete at that time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Approval {
     pub id: Text<16>,
@@ -260,19 +260,19 @@ pub struct Approval {
     #[serde(default)]
     pub gated: Option<GatedCall>,
     pub reach: ApprovalUse,
-    /// A stop has found the tree as it was approved, and the agent has done nothing since.
+    /// A stop found the approved tree, and the agent did nothing since.
     #[serde(default)]
     pub is_confirmed: bool,
 }
 
-/// What an approval still counts for.
+/// The remaining use of an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalUse {
     Both,
-    /// Calls that wait for a review; at a stop nothing is owed.
+    /// Calls that wait for a review. A stop needs no approval.
     Tools,
-    /// The stop, whose tree must be the one that was seen.
+    /// The stop, if its tree is the reviewed one.
     Stops,
 }
 
@@ -289,7 +289,7 @@ impl Approval {
         ttl_seconds > 0 && now.seconds_since(self.at) >= i64::from(ttl_seconds)
     }
 
-    /// What is left once a call was let through by it. What only a call asked for ends with that call.
+    /// Returns the approval after one use. An approval for one call ends with that call.
     pub fn used(self, scope: ApprovalScope) -> Option<Approval> {
         let reach = match (scope, self.why) {
             (ApprovalScope::Tool, ReviewTrigger::Gated) => return None,
@@ -304,7 +304,7 @@ impl Approval {
     }
 }
 
-/// The shape of a token: known by it before anything is compared.
+/// Reports whether a text has the form of a token.
 pub fn is_token(text: &str) -> bool {
     text.strip_prefix("sprt_").is_some_and(|rest| {
         rest.len() == 32 && rest.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))

@@ -1,4 +1,4 @@
-//! Taking a verdict: from whom, about what, and what it changes.
+//! Checks and applies a review decision.
 
 use sprag_base::digest::Digest;
 use sprag_base::redact;
@@ -35,7 +35,7 @@ impl ReviewGate {
         }
     }
 
-    /// Whoever has the token, was seen to be the reviewer, and saw the work as it is now.
+    /// Checks a decision with a token: the sender must be the known reviewer, and the tree must be unchanged.
     fn by_reviewer(
         &mut self,
         decided: &ReviewDecision,
@@ -57,7 +57,7 @@ impl ReviewGate {
             return Err(messages::bad_token(session));
         }
         if !seat.is_process() {
-            // One command, one permit, whatever comes of it.
+            // One permit is valid for one command.
             let permit = seat.permit.take().filter(|permit| now <= permit.until);
             let fits = permit.is_some_and(|permit| permit.word.is_none_or(|word| word == decided.word));
             if !fits {
@@ -68,14 +68,14 @@ impl ReviewGate {
             return Err(messages::no_tree());
         };
         if seat.tree.as_ref() != Some(tree) {
-            // To look again and decide again is all it takes.
+            // The reviewer only has to look again and decide again.
             seat.tree = Some(tree.clone());
             return Err(messages::stale(session));
         }
         Ok((DecidedBy::Reviewer(seat.reviewer.clone()), tree.clone()))
     }
 
-    /// A person sees what there is. That it is one, the command has found out.
+    /// Checks a decision of a person. The command already verified that the sender is a person.
     fn by_person(&self, cx: &GateCx<'_, ReviewGate>) -> Result<(DecidedBy, Text<64>), Reason> {
         if self.case().is_none() {
             return Err(messages::no_review());
@@ -133,7 +133,7 @@ impl ReviewGate {
             ReviewResult::Issues => ReviewState::Rejected {
                 case,
                 tree,
-                // It is kept and told: no more of a secret than a record may have.
+                // The finding is stored and shown, so it must not contain secrets.
                 finding: ReviewFinding {
                     id,
                     summary: redact::short(decided.summary.as_str()),
@@ -146,7 +146,7 @@ impl ReviewGate {
     }
 }
 
-/// Whose verdict it is.
+/// The author of a decision.
 enum DecidedBy {
     Reviewer(ReviewerIdentity),
     Person,
@@ -160,7 +160,7 @@ impl DecidedBy {
         }
     }
 
-    /// A person comes before what the agent was asked to do.
+    /// Returns the outcome of the attempt. A decision of a person supersedes the request to the agent.
     fn outcome(&self) -> AttemptOutcome {
         match self {
             DecidedBy::Reviewer(_) => AttemptOutcome::Success,
@@ -176,7 +176,7 @@ fn id_of(case: &ReviewCase, decided: &ReviewDecision, cx: &GateCx<'_, ReviewGate
     Text::new(Digest::hash_parts(parts).short())
 }
 
-/// Reviews that were let go and are had now: of this session, or of this very tree.
+/// Returns the review debts that the decision meets: of this session, or of this tree.
 fn met(tree: &Text<64>, cx: &GateCx<'_, ReviewGate>) -> Vec<String> {
     let item = messages::tree_item(tree);
     let debts = cx.shared.debts.iter().flatten().map(|open| &open.debt);

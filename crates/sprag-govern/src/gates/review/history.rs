@@ -1,4 +1,4 @@
-//! What came of reviews, folded from the log: verdicts, and how well each template gets one.
+//! Past reviews, folded from the log: decisions, and the success rate of each template.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::gates::records::{DecidedReview, GateRecord};
 use crate::gates::review::case::AttemptOutcome;
 use crate::report::ReviewResult;
 
-/// Verdicts that are remembered; the log has them all.
+/// Maximum number of remembered decisions; the log has all of them.
 const VERDICTS: usize = 200;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -32,7 +32,7 @@ pub struct PastReview {
     pub told: ReviewDecisionRecord,
 }
 
-/// What the record of a verdict says.
+/// The content of a decision record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReviewDecisionRecord {
     pub id: Text<16>,
@@ -44,18 +44,18 @@ pub struct ReviewDecisionRecord {
     pub tree: Text<64>,
 }
 
-/// One template's share.
+/// The results of one template.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TemplateShare {
     pub template: String,
     pub attempts: u64,
     pub outcomes: BTreeMap<&'static str, u64>,
-    /// Of all attempts, in per cent.
+    /// Successful attempts, in percent.
     pub success: u64,
 }
 
 impl Reviews {
-    /// Oldest first.
+    /// Returns the decisions, oldest first.
     pub fn verdicts(&self) -> &[PastReview] {
         &self.verdicts
     }

@@ -1,4 +1,4 @@
-//! Laws of the gate, whatever happens in whatever order.
+//! Properties of the gate that hold for any order of events.
 
 use proptest::prelude::*;
 
@@ -55,8 +55,8 @@ const TREES: [&str; 3] = ["t1", "t2", "t3"];
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Nothing is approved but by a verdict that was taken; a gated call passes only with the tree that
-    /// was approved; and every attempt comes to one outcome at most.
+    /// Only an accepted decision approves work. A gated call passes only with the approved tree. Every
+    /// attempt has at most one outcome.
     #[test]
     fn nothing_is_approved_by_itself(
         moves in proptest::collection::vec(moves(), 1..60),

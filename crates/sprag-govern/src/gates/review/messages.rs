@@ -1,4 +1,4 @@
-//! What is said about a review, all in one place.
+//! Messages of the review gate.
 
 use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
@@ -12,7 +12,7 @@ use crate::gates::review::template::{self, Values};
 use crate::obligation::{Duty, Obligation};
 use crate::reason::Reason;
 
-/// Mark of an item that names the tree a review is owed for.
+/// Prefix of an item that names the tree of a due review.
 const TREE: &str = "tree ";
 
 pub(crate) fn tree_item(tree: &Text<64>) -> Text<200> {
@@ -33,7 +33,7 @@ pub(crate) fn owe(
     }
 }
 
-/// The hold of a stop. Its first line is what a debt would say.
+/// Returns the reason for holding a stop. Its first line becomes the text of a debt.
 pub(crate) fn due(
     case: &ReviewCase,
     late: Option<&ReviewerSeat>,
@@ -45,29 +45,29 @@ pub(crate) fn due(
     let values = Values { session_id: input.session.as_str(), agent: policy.agent(), trigger: &trigger };
     let asked = template::fill(text, &values);
     let again = match late {
-        Some(_) => "; the last reviewer ended without a verdict",
+        Some(_) => "; the last reviewer ended without a decision",
         None => "",
     };
     Reason::new("review_due", format!("a review is due: {trigger}{again}\n{asked}"), start(policy, input))
 }
 
-/// How to get a review: an agent of that name, and where a client has none, a process.
+/// Returns how to get a review: from an agent of that name, or from a process.
 fn start(policy: &Settings, input: &Input) -> String {
     let client = if input.client.is_empty() { "NAME" } else { input.client.as_str() };
     let session = shell_word(input.session.as_str());
     format!(
-        "start the agent `{}`; where there is none: sprag review run --client {client} --session {session}",
+        "start the agent `{}`, or run `sprag review run --client {client} --session {session}`",
         policy.agent()
     )
 }
 
-/// The same, in short, for whoever looks before any stop.
+/// Returns the short reason, for commands that read it before any stop.
 pub(crate) fn open(case: &ReviewCase, session: &SessionId) -> Reason {
     Reason::new(
         "review_due",
         format!("a review is due: {}", case.trigger()),
         format!(
-            "start the agent `sprag-reviewer`, or: sprag review run --client NAME --session {}",
+            "start the agent `sprag-reviewer`, or run `sprag review run --client NAME --session {}`",
             shell_word(session.as_str())
         ),
     )
@@ -76,8 +76,8 @@ pub(crate) fn open(case: &ReviewCase, session: &SessionId) -> Reason {
 pub(crate) fn under_way(seat: &ReviewerSeat) -> Reason {
     Reason::new(
         "review_running",
-        format!("a review is under way (`{}`)", quoted(&seat.reviewer.name())),
-        "wait for its verdict, then stop again",
+        format!("a review is running (`{}`)", quoted(&seat.reviewer.name())),
+        "wait for its decision, then stop again",
     )
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn issues_in_short(finding: &ReviewFinding, agent: &str, session: &Se
 
 fn issues(told: &str, agent: &str, session: &SessionId) -> Reason {
     let next = format!(
-        "mend them, then start the agent `{agent}` again; the whole verdict: sprag review context --session {}",
+        "fix them, then start the agent `{agent}` again; all issues: `sprag review context --session {}`",
         shell_word(session.as_str())
     );
     Reason::new("review_issues", format!("the review found issues: {told}"), next)
@@ -111,7 +111,7 @@ fn issues(told: &str, agent: &str, session: &SessionId) -> Reason {
 pub(crate) fn unconfirmed() -> Reason {
     Reason::new(
         "no_tree",
-        "the work was approved, but git does not tell whether it is still the same",
+        "git failed, so Sprag cannot confirm that the approved work is unchanged",
         "git status",
     )
 }
@@ -126,7 +126,7 @@ pub(crate) fn gated(
     let reason = quoted(judged.reason.as_deref().unwrap_or_default());
     Reason::new(
         "review_required",
-        format!("rule `{}` wants a review first: {reason}\n{asked}", quoted(gated.rule.as_str())),
+        format!("rule `{}` requires a review first: {reason}\n{asked}", quoted(gated.rule.as_str())),
         format!("{}; then make this call again", start(policy, input)),
     )
 }
@@ -134,25 +134,21 @@ pub(crate) fn gated(
 pub(crate) fn not_a_reviewers(rule: &str) -> Reason {
     Reason::new(
         "review_required",
-        format!("rule `{}` wants a review first, and a reviewer changes nothing", quoted(rule)),
-        "leave it to the author, and decide",
+        format!("rule `{}` requires a review first, and a reviewer cannot change anything", quoted(rule)),
+        "leave the call to the author, and decide",
     )
 }
 
 pub(crate) fn reviewer_writes() -> Reason {
     Reason::new(
         "reviewer_writes",
-        "a reviewer changes nothing: whoever changes the work is its author",
-        "tell the author what to change with `sprag decide ISSUES`",
+        "a reviewer cannot change files",
+        "report the change to the author with `sprag decide ISSUES`",
     )
 }
 
 pub(crate) fn no_tree() -> Reason {
-    Reason::new(
-        "no_tree",
-        "git does not tell what the work is like now, and a verdict is bound to that",
-        "git status",
-    )
+    Reason::new("no_tree", "git failed, so Sprag cannot identify the reviewed tree", "git status")
 }
 
 pub(crate) fn not_reviewer(agent: &str) -> Reason {
@@ -163,19 +159,19 @@ pub(crate) fn not_reviewer(agent: &str) -> Reason {
     )
 }
 
-/// The token is the reviewer's, but nobody saw the reviewer use it.
+/// Returns the refusal of a correct token, if no hook saw the reviewer use it.
 pub(crate) fn unseen(agent: &str) -> Reason {
     Reason::new(
         "not_reviewer",
-        "no hook saw the reviewer run this just now: the author cannot approve its own work",
-        format!("the agent `{agent}` runs `sprag decide` itself; `sprag doctor` tells whether the hooks run"),
+        "no hook saw the reviewer run this command; the author cannot approve its own work",
+        format!("let the agent `{agent}` run `sprag decide`; `sprag doctor` checks the hooks"),
     )
 }
 
 pub(crate) fn not_a_person() -> Reason {
     Reason::new(
         "not_reviewer",
-        "`sprag decide --human` is for a person at a terminal",
+        "`sprag decide --human` is for people only, at a terminal",
         "ask the user to run it",
     )
 }
@@ -183,7 +179,7 @@ pub(crate) fn not_a_person() -> Reason {
 pub(crate) fn bad_token(session: &SessionId) -> Reason {
     Reason::new(
         "bad_token",
-        "this is not the token of the review that is open",
+        "this is not the token of the open review",
         format!("sprag review context --session {}", shell_word(session.as_str())),
     )
 }
@@ -191,9 +187,9 @@ pub(crate) fn bad_token(session: &SessionId) -> Reason {
 pub(crate) fn stale(session: &SessionId) -> Reason {
     Reason::new(
         "stale_tree",
-        "the work has changed since the review began; nothing is decided",
+        "the work changed since the review began; no decision was recorded",
         format!(
-            "look at it as it is now, then decide again: sprag review context --session {}",
+            "review the new state, then decide again: `sprag review context --session {}`",
             shell_word(session.as_str())
         ),
     )
@@ -204,17 +200,21 @@ pub(crate) fn no_review() -> Reason {
 }
 
 pub(crate) fn busy() -> Reason {
-    Reason::new("busy", "the session's journal is locked by another process; nothing is decided", "try again")
+    Reason::new(
+        "busy",
+        "another process holds the session's journal; nothing was recorded",
+        "run the command again",
+    )
 }
 
-/// What a reviewer has to have before it may end.
+/// Returns the obligation of a reviewer that stops without a decision.
 pub(crate) fn no_verdict(seat: &ReviewerSeat, session: &SessionId) -> Obligation {
     Obligation {
         duty: Duty::Review,
         digest: seat.digest(),
         reason: Reason::new(
             "no_verdict",
-            "the review has no verdict yet: neither COMPLETE nor ISSUES, with the token that was given for it",
+            "the review has no decision yet: neither COMPLETE nor ISSUES with your token",
             format!(
                 "sprag decide COMPLETE|ISSUES --summary TEXT --message TEXT --session {} --token TOKEN",
                 shell_word(session.as_str())
@@ -224,7 +224,7 @@ pub(crate) fn no_verdict(seat: &ReviewerSeat, session: &SessionId) -> Obligation
     }
 }
 
-/// For the reviewer alone.
+/// Returns the note for the reviewer only.
 pub(crate) fn brief(token: &str, session: &SessionId, peers: &[Text<32>]) -> ContextNote {
     let (id, named) = (shell_word(session.as_str()), quoted(session.as_str()));
     let peers = match peers {
@@ -239,17 +239,22 @@ pub(crate) fn brief(token: &str, session: &SessionId, peers: &[Text<32>]) -> Con
         }
     };
     Text::new(format!(
-        "you review the work of session `{named}`\nwhat it is about: sprag review context --session {id}\nwhen you have looked, decide, once, with a token that only you have:\nsprag decide COMPLETE --summary TEXT --session {id} --token {token}\nor, if something has to change:\nsprag decide ISSUES --summary TEXT --message TEXT --session {id} --token {token}{peers}"
+        "you review the work of session `{named}`\n\
+         read it: sprag review context --session {id}\n\
+         then decide once, with your secret token:\n\
+         sprag decide COMPLETE --summary TEXT --session {id} --token {token}\n\
+         or, if something must change:\n\
+         sprag decide ISSUES --summary TEXT --message TEXT --session {id} --token {token}{peers}"
     ))
 }
 
 pub(crate) fn not_begun() -> ContextNote {
     Text::from(
-        "the session's journal is locked by another process, and no review was begun: end, and be started again",
+        "another process holds the session's journal, so no review started; stop and ask for a new start",
     )
 }
 
-/// Seen apart from others: an unconfirmed approval is no open case.
+/// Returns a digest of its own, because an unconfirmed approval is not an open case.
 pub(crate) fn unconfirmed_digest(approval: &str) -> Digest {
     Digest::hash_parts(["unconfirmed", approval])
 }

@@ -1,6 +1,6 @@
-//! Work is looked at by somebody who is not its author: before a stop, when the user or the policy asks
-//! for it, and before tool calls that a rule keeps back. A verdict counts for the tree it saw, and only
-//! from a reviewer that is known for one.
+//! Asks for a review by an agent or person who is not the author: before a stop, if the user or the settings
+//! ask for it, and before tool calls that a rule gates. A decision counts for the reviewed tree, and only
+//! from a known reviewer.
 
 pub mod case;
 mod decision;
@@ -44,9 +44,9 @@ pub use settings::{ApprovalScope, ReviewMode, Settings};
 #[serde(default)]
 pub struct ReviewGate {
     standing: ReviewState,
-    /// How many there were.
+    /// Number of rounds so far.
     rounds: u32,
-    /// What is used up now could be used again by another process.
+    /// The journal is not locked, so another process could use an approval a second time.
     #[serde(skip)]
     is_unlocked: bool,
 }
@@ -58,7 +58,7 @@ pub enum ReviewState {
     Idle,
     Wanted {
         case: ReviewCase,
-        /// A reviewer that ended a moment ago: its verdict may be on the way.
+        /// A reviewer that ended a moment ago. Its decision may still arrive.
         #[serde(default)]
         late: Option<ReviewerSeat>,
     },
@@ -81,7 +81,7 @@ impl Gate for ReviewGate {
     type Question = Question;
     type Answer = Answer;
 
-    const ABOUT: &'static str = "work is looked at by somebody who is not its author";
+    const ABOUT: &'static str = "asks for a review by an agent or person who is not the author";
     const SECTION: SettingSection = settings::SECTION;
     const MORE: &'static [SettingSection] = settings::MORE;
 
@@ -103,7 +103,7 @@ impl Gate for ReviewGate {
                 }
                 _ => SharedNeeds::NONE,
             },
-            // Whether what was approved is what the agent leaves behind.
+            // Whether the agent leaves the approved tree behind.
             Event::Prompted { author: PromptAuthor::User, .. } => match &self.standing {
                 ReviewState::Approved(approval) if approval.binds_stops() && !approval.is_confirmed => {
                     SharedNeeds::TREE
@@ -194,7 +194,7 @@ impl Gate for ReviewGate {
                     attempt.is_told = true;
                 }
             }
-            // Held, the reviewer goes on.
+            // A held reviewer continues.
             ReviewState::InReview { seat, .. } if seat.digest() == digest => seat.stopped = None,
             ReviewState::Rejected { case, finding, is_delivered, .. } => {
                 *is_delivered |= case.digest(Some(finding.id.as_str())) == digest;
@@ -213,7 +213,7 @@ impl ReviewGate {
         &self.standing
     }
 
-    /// What is under review or waits for one.
+    /// Returns the open review case.
     pub fn case(&self) -> Option<&ReviewCase> {
         match &self.standing {
             ReviewState::Idle | ReviewState::Approved(_) => None,
@@ -223,7 +223,7 @@ impl ReviewGate {
         }
     }
 
-    /// Whoever may give a verdict now, or could a moment ago.
+    /// Returns the reviewer that may decide now, or could a moment ago.
     pub fn seat(&self) -> Option<&ReviewerSeat> {
         match &self.standing {
             ReviewState::InReview { seat, .. } | ReviewState::Wanted { late: Some(seat), .. } => Some(seat),
@@ -231,7 +231,7 @@ impl ReviewGate {
         }
     }
 
-    /// Whether this is the token of the review that is open.
+    /// Reports whether this is the token of the open review.
     pub fn knows(&self, token: &str) -> bool {
         case::is_token(token) && self.seat().is_some_and(|seat| seat.token == case::hash_of(token))
     }
@@ -250,7 +250,8 @@ impl ReviewGate {
         }
     }
 
-    /// A prompt asks for a review. One that is open already goes on, and may be held for anew.
+    /// Opens a review because a prompt asks for it. An open review without a running reviewer starts a new
+    /// round and may hold again.
     fn asked_for(&mut self, cx: &mut GateCx<'_, ReviewGate>) {
         match &mut self.standing {
             ReviewState::Idle | ReviewState::Approved(_) => {
@@ -283,8 +284,8 @@ impl ReviewGate {
         objection
     }
 
-    /// The user goes on to something else. A review that is open stays open: "hurry up" is no approval;
-    /// and one whose tree the agent has changed since is open again, whatever it is asked for next.
+    /// Handles a prompt without a marker. An open review stays open, because such a prompt approves nothing.
+    /// If the agent changed the approved tree, a new review opens.
     fn next_prompt(&mut self, cx: &GateCx<'_, ReviewGate>) {
         let policy = cx.settings;
         if let ReviewState::Approved(approval) = &self.standing
@@ -297,7 +298,7 @@ impl ReviewGate {
             return;
         }
         if let (ReviewState::Wanted { case, .. }, ReviewMode::Always) = (&mut self.standing, policy.mode) {
-            // What comes of this prompt is other work: that the last was let go does not let this go.
+            // The next work is different: releasing the last obligation does not release this one.
             self.rounds = self.rounds.saturating_add(1);
             case.round = self.rounds;
         }
@@ -348,7 +349,7 @@ impl ReviewGate {
         }
     }
 
-    /// What is left open becomes a debt.
+    /// Judges the end of the session. An open review becomes a debt.
     fn ended(&mut self, cx: &mut GateCx<'_, ReviewGate>) -> Vote {
         self.settle(cx);
         let is_unsure = matches!(&self.standing, ReviewState::Approved(approval)
@@ -370,8 +371,8 @@ impl ReviewGate {
         }
     }
 
-    /// What the end of a turn says about a review: whether one is due, whether its reviewer is gone, and
-    /// whether the work is still what was approved.
+    /// Updates the review at the end of a turn: whether one is due, whether its reviewer is gone, and whether
+    /// the approved tree changed.
     fn settle(&mut self, cx: &mut GateCx<'_, ReviewGate>) {
         self.standing = match std::mem::take(&mut self.standing) {
             ReviewState::Idle if cx.settings.mode == ReviewMode::Always && cx.session.worked => {
@@ -413,7 +414,7 @@ impl ReviewGate {
             return Vote::Pass;
         }
         if self.is_unlocked {
-            // A token that nobody can remember is none.
+            // A token that cannot be stored is useless.
             return Vote::Note(messages::not_begun());
         }
         let reviewer = ReviewerIdentity::Agent { id: id.clone(), kind: kind.clone() };
@@ -423,7 +424,8 @@ impl ReviewGate {
         Vote::Note(messages::brief(token.as_str(), &cx.input.session, &cx.answer.peers))
     }
 
-    /// Whether there is something for a reviewer to look at. What was approved and is still the same, is not.
+    /// Starts the review with this reviewer. Reports `false` if there is nothing to review, for example an
+    /// unchanged approved tree.
     fn sit_down(&mut self, reviewer: ReviewerIdentity, token: &str, cx: &mut GateCx<'_, ReviewGate>) -> bool {
         let tree = cx.shared.tree.clone();
         let case = match std::mem::take(&mut self.standing) {
@@ -445,7 +447,7 @@ impl ReviewGate {
         true
     }
 
-    /// A reviewer that ends without a verdict is asked for it, as often as the breaker lets it.
+    /// Holds a reviewer that stops without a decision, within the limits of the breaker.
     fn reviewer_stopped(&mut self, id: &Text<128>, cx: &mut GateCx<'_, ReviewGate>) -> Vote {
         match &mut self.standing {
             ReviewState::InReview { seat, .. } if seat.is_agent(id) => {
@@ -478,7 +480,7 @@ impl ReviewGate {
         };
     }
 
-    /// The reviewer named another session than the one whose token it has.
+    /// Notes that the reviewer named another session than the one of its token.
     fn misdirected(&mut self, token: &str, cx: &mut GateCx<'_, ReviewGate>) {
         if !self.knows(token) {
             return;
@@ -489,7 +491,7 @@ impl ReviewGate {
     }
 }
 
-/// Begins an attempt and gives the text of its template.
+/// Starts an attempt and returns the text of its template.
 fn begin(case: &mut ReviewCase, cx: &GateCx<'_, ReviewGate>) -> String {
     case.attempts = case.attempts.saturating_add(1);
     let seed = Digest::hash_parts([
@@ -503,7 +505,7 @@ fn begin(case: &mut ReviewCase, cx: &GateCx<'_, ReviewGate>) -> String {
     text.to_owned()
 }
 
-/// Every attempt that an agent has read of comes to one outcome.
+/// Closes an attempt and records its one outcome, if the agent read the request.
 fn close(case: &mut ReviewCase, outcome: AttemptOutcome, cx: &mut GateCx<'_, ReviewGate>) {
     if let Some(attempt) = case.attempt.take().filter(|attempt| attempt.is_told) {
         let ReviewAttempt { template, at: since, .. } = attempt;

@@ -1,14 +1,14 @@
-//! What the gate asks the host for a reviewer that starts.
+//! The question to the host for a starting reviewer.
 
 use sprag_base::text::Text;
 
-/// Asks for what a reviewer that starts is given.
+/// Asks for the data that a starting reviewer gets.
 pub struct Question;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
-    /// A secret that nobody has seen yet.
+    /// A new secret token.
     pub token: Option<Text<80>>,
-    /// Other agents that could be asked for an opinion.
+    /// Other agents that could give an opinion.
     pub peers: Vec<Text<32>>,
 }

@@ -1,4 +1,4 @@
-//! When a review is wanted, of what, and who may give it.
+//! Settings of the review gate: when a review is due, for which calls, and who may review.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub struct Settings {
     pub agents: Vec<SettingName>,
     pub gates: GatedTools,
     pub templates: Templates,
-    /// What the rules that want a review are about. Made from them, not written by anyone.
+    /// The calls that review rules concern. Computed from the rules, not configured.
     #[serde(default)]
     pub watch: Option<RuleFilter>,
     /// Templates from files.
@@ -22,7 +22,7 @@ pub struct Settings {
     pub texts: Vec<Template>,
 }
 
-/// From loose to strict.
+/// When a review is due, from loose to strict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReviewMode {
@@ -39,7 +39,7 @@ pub struct GatedTools {
     pub approval_ttl_seconds: u32,
 }
 
-/// How far an approval reaches. From loose to strict.
+/// The reach of an approval, from loose to strict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ApprovalScope {
@@ -55,7 +55,7 @@ pub struct Templates {
     pub weights: Vec<TemplateWeight>,
 }
 
-/// A pattern of the rules' language that can be used.
+/// A valid pattern of the rule language.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct GatePattern(String);
@@ -100,7 +100,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Whether a prompt asks for a review: by its first word, and nothing less.
+    /// Reports whether the first word of a prompt asks for a review.
     pub fn is_marked(&self, prompt: &str) -> bool {
         let Some(first) = prompt.split_whitespace().next().map(str::to_lowercase) else {
             return false;
@@ -109,7 +109,7 @@ impl Settings {
         self.mode != ReviewMode::Never && self.markers.iter().any(|marker| marker.to_lowercase() == first)
     }
 
-    /// The agent to be started, by the name that works without the plugin.
+    /// Returns the agent to start, by the name that works without the plugin.
     pub fn agent(&self) -> &str {
         self.agents.first().map_or("sprag-reviewer", AsRef::as_ref)
     }
@@ -118,20 +118,20 @@ impl Settings {
 pub const SECTION: SettingSection = SettingSection {
     name: "review",
     defaults: "\
-# A review by somebody who is not the author, before a stop or before a tool call.
+# Reviews by an agent or person who is not the author, before a stop or before a tool call.
 [review]
-# `prompt`: when a prompt starts with a marker; `always`: whenever a session that worked stops; `never`.
-# Gated tools wait for a review whatever this says.
+# When to review: `prompt` (a prompt starts with a marker), `always` (at the stop of a session), or `never`.
+# Gated tools wait for a review in every mode.
 mode = \"prompt\"
 # First words of a prompt that ask for a review.
 markers = [\"#review\", \"#roz\"]
-# Agents that review, as the client names them.
+# Agents that may review, by the client's name for them.
 agents = [\"sprag-reviewer\", \"sprag:sprag-reviewer\"]
 ",
     keys: &[
         SettingKey { name: "mode", tighten: Tighten::Ranked(&["never", "prompt", "always"]) },
         SettingKey { name: "markers", tighten: Tighten::More },
-        // Whoever names the reviewer could name the author.
+        // A project that names the reviewer could name the author.
         SettingKey { name: "agents", tighten: Tighten::Never },
     ],
 };
@@ -144,9 +144,9 @@ pub const MORE: &[SettingSection] = &[
 [review.gates]
 # Patterns as in rules: `Bash:gh issue close*`, `mcp__tissue__close_issue`, `Write:deploy/**`.
 tools = []
-# What an approval opens: such calls of the `session`, those until the next `prompt`, or one `tool` call.
+# Calls that an approval allows: those of the `session`, those until the next `prompt`, or one `tool` call.
 approval_scope = \"prompt\"
-# Seconds after which an approval opens nothing any more; 0: it does not age.
+# Seconds after which an approval expires; 0 means never.
 approval_ttl_seconds = 0
 ",
         keys: &[
@@ -159,12 +159,12 @@ approval_ttl_seconds = 0
     SettingSection {
         name: "templates",
         defaults: "\
-# How an agent is told that a review is due: `v1` (short) and `v2` (in steps) are built in, others are files
-# `templates/block-ID.md` beside the configuration. `sprag review stats` compares them.
+# Texts that ask an agent for a review: `v1` (short) and `v2` (in steps) are built in. Others are files
+# `templates/block-ID.md` next to the configuration. `sprag review stats` compares them.
 [templates]
-# Always this one, by id.
+# Always use this one, by id.
 active = \"\"
-# Else by weight: [\"v1=1\", \"v2=3\"]. Without any it is `v1`.
+# Otherwise choose by weight: [\"v1=1\", \"v2=3\"]. Without weights Sprag uses `v1`.
 weights = []
 ",
         keys: &[

@@ -1,5 +1,4 @@
-//! The words in which an agent is told that a review is due. Variables are put in, and nothing else:
-//! a template from a file is data.
+//! The texts that ask an agent for a review. Sprag only replaces variables: a template from a file is data.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,26 +7,26 @@ use sprag_base::text::{quoted, shell_word};
 
 use crate::gates::review::settings::Settings;
 
-/// Bytes of a template's file.
+/// Maximum bytes of a template file.
 pub const BYTES: usize = 8 * 1024;
-/// Files that are read of one place.
+/// Maximum number of template files in one directory.
 pub const FILES: usize = 20;
 
 const V1: &str = "start the agent `{{agent}}`, tell it the session id `{{session_id}}`, and stop again once it has decided";
 
 const V2: &str = "\
-1. finish what you are at: a change after the review voids it
-2. start the agent `{{agent}}` and tell it no more than the session id `{{session_id}}`
-3. it looks at the work and decides with `{{decide}}`; you cannot decide yourself
-4. if it finds issues, mend them and start it again
+1. finish your work: a change after the review voids it
+2. start the agent `{{agent}}` and tell it only the session id `{{session_id}}`
+3. the agent reviews the work and decides with `{{decide}}`; you cannot decide yourself
+4. if it finds issues, fix them and start it again
 5. then stop";
 
-/// Those every program has.
+/// Built-in templates.
 const BUILT_IN: &[(&str, &str)] = &[("v1", V1), ("v2", V2)];
 
 const VARIABLES: [&str; 4] = ["session_id", "agent", "trigger", "decide"];
 
-/// One from a file, checked.
+/// A checked template from a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Template {
     id: String,
@@ -40,10 +39,10 @@ impl Template {
             && id.len() <= 32
             && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
         if !is_id {
-            return Err("its id is not made of letters, digits, `-` and `_`".to_owned());
+            return Err("the id may contain only letters, digits, `-` and `_`".to_owned());
         }
         if text.len() > BYTES {
-            return Err(format!("it is longer than {BYTES} bytes"));
+            return Err(format!("the template is longer than {BYTES} bytes"));
         }
         check(text)?;
         Ok(Template { id: id.to_owned(), text: text.trim_end().to_owned() })
@@ -79,7 +78,7 @@ impl From<TemplateWeight> for String {
     }
 }
 
-/// What stands where a variable stands.
+/// The values of the variables.
 pub struct Values<'a> {
     pub session_id: &'a str,
     pub agent: &'a str,
@@ -101,7 +100,7 @@ impl Values<'_> {
     }
 }
 
-/// Whether every variable is known.
+/// Reports an error for an unknown variable.
 fn check(text: &str) -> Result<(), String> {
     let mut rest = text;
     while let Some((_, after)) = rest.split_once("{{") {
@@ -120,7 +119,7 @@ fn check(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Values are put in once: what stands in them is not looked at again.
+/// Replaces variables by their values. Values are not searched for variables.
 pub fn fill(text: &str, values: &Values<'_>) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -141,7 +140,8 @@ pub fn fill(text: &str, values: &Values<'_>) -> String {
     out
 }
 
-/// The template of an attempt: the pinned one, else by weight. The same seed gives the same one.
+/// Returns the template of an attempt: the active one, or one by weight. The same seed gives the same
+/// template.
 pub fn choose(policy: &Settings, seed: Digest) -> (&str, &str) {
     let templates = &policy.templates;
     let weighted: Vec<((&str, &str), u64)> = templates
@@ -165,7 +165,7 @@ pub fn choose(policy: &Settings, seed: Digest) -> (&str, &str) {
     BUILT_IN[0]
 }
 
-/// By id; a file may stand in for a built-in one.
+/// Returns a template by id. A file may replace a built-in template.
 pub fn find<'p>(policy: &'p Settings, id: &str) -> Option<(&'p str, &'p str)> {
     let from_file = policy.texts.iter().find(|template| template.id == id);
     let from_file = from_file.map(|template| (template.id.as_str(), template.text.as_str()));

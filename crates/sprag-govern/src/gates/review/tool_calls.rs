@@ -1,4 +1,4 @@
-//! Tool calls: those that wait for a review, and `sprag decide` itself.
+//! Tool calls that wait for a review, and calls of `sprag decide`.
 
 use sprag_policy::call::ToolCall;
 use sprag_policy::{Decision, RuleConcern, RuleFilter, RuleVerdict};
@@ -15,13 +15,12 @@ use crate::reason::Reason;
 use crate::report::ReviewResult;
 use crate::verdict::Vote;
 
-/// Whether some rule that wants a review could be about this call.
+/// Reports whether a review rule may concern this call.
 pub(crate) fn may_be_gated(watch: &RuleFilter, input: &Input, call: &ToolCall) -> bool {
     watch.concern(call, call.script(&input.start()), &input.cwd) != RuleConcern::None
 }
 
-/// A session sent to review another's work has no approval of its own: what waits for a review is not
-/// its to do.
+/// Votes in a session that reviews another one. It has no approval of its own, so gated calls are refused.
 pub(crate) fn on_an_errand(cx: &GateCx<'_, ReviewGate>) -> Vote {
     let (Event::ToolRequested { call }, Some(rules)) = (&cx.input.event, &cx.shared.rules) else {
         return Vote::Pass;
@@ -39,7 +38,7 @@ pub(crate) fn on_an_errand(cx: &GateCx<'_, ReviewGate>) -> Vote {
 }
 
 impl ReviewGate {
-    /// The objection to a call that a rule keeps back until somebody has looked.
+    /// Returns the refusal of a gated call without an approval.
     pub(super) fn gated(&mut self, call: &ToolCall, cx: &mut GateCx<'_, ReviewGate>) -> Option<Reason> {
         let rules = cx.shared.rules.as_ref().filter(|rules| rules.wants_reviews())?;
         let judged = permission::judge(rules, cx.input, call);
@@ -55,7 +54,7 @@ impl ReviewGate {
             if approval.opens_tools() && (cx.shared.tree.is_none() || self.is_unlocked)
                 && !approval.is_expired(cx.settings.gates.approval_ttl_seconds, cx.input.at));
         if is_unconfirmed {
-            // It may count yet: whoever can tell will find it as it is.
+            // The approval may still count once git answers again.
             return Some(messages::unconfirmed());
         }
         Some(self.hold_back(GatedCall::new(call, &rule), &judged, cx))
@@ -76,7 +75,7 @@ impl ReviewGate {
         let ReviewState::Approved(approval) = std::mem::take(&mut self.standing) else {
             return;
         };
-        // On record before the call is made: what is used up stays used up.
+        // Record the use before the call, so that it cannot be used again.
         cx.log(GateRecord::ReviewUsed(UsedApproval {
             tool: call.name.clone(),
             rule: rule.to_owned(),
@@ -104,7 +103,7 @@ impl ReviewGate {
                     close(case, AttemptOutcome::Superseded, cx);
                     case.gated = Some(gated.clone());
                 }
-                // The same call again is the same request.
+                // The same call repeats the same request.
                 let template = case.attempt.as_ref().filter(|attempt| attempt.is_told);
                 let text = match template.and_then(|told| template::find(cx.settings, told.template.as_str()))
                 {
@@ -122,13 +121,13 @@ impl ReviewGate {
                 case.gated = Some(gated.clone());
                 format!("the last review found issues: {}", finding.summary)
             }
-            ReviewState::InReview { .. } => "a review is under way".to_owned(),
+            ReviewState::InReview { .. } => "a review is running".to_owned(),
             ReviewState::Idle | ReviewState::Approved(_) => String::new(),
         };
         messages::gated(&gated, judged, &asked, cx.settings, cx.input)
     }
 
-    /// `sprag decide` is the reviewer's. Seen coming from it, it leaves a permit that the command needs.
+    /// Votes on a call of `sprag decide`. A call of the reviewer leaves a permit, which the command needs.
     pub(super) fn decide_called(&mut self, call: &ToolCall, cx: &mut GateCx<'_, ReviewGate>) -> Vote {
         let script = call.script(&cx.input.start());
         let Some(called) = script.and_then(decide_in) else {
@@ -146,7 +145,7 @@ impl ReviewGate {
                 seat.permit = Some(Permit { until, word: called.word });
                 Vote::Pass
             }
-            // The command itself looks whose child it is.
+            // The command checks itself that the reviewer's process started it.
             (ReviewState::InReview { seat, .. }, _) if seat.is_process() => Vote::Pass,
             _ => Vote::Hold(messages::not_reviewer(cx.settings.agent())),
         }
@@ -158,7 +157,7 @@ struct ReviewedCall {
     is_human: bool,
 }
 
-/// The first `sprag decide` that a script would run.
+/// Returns the first `sprag decide` that a script would run.
 fn decide_in(script: &Script) -> Option<ReviewedCall> {
     let is = |word: Option<&Word>, text: &str| matches!(word, Some(Word::Known(known)) if known == text);
     let command = script
@@ -171,12 +170,12 @@ fn decide_in(script: &Script) -> Option<ReviewedCall> {
     }
     let mut words =
         [ReviewResult::Complete, ReviewResult::Issues].into_iter().filter(|word| has(word.name()));
-    // Where both stand there, one of them is in a text.
+    // If both words occur, one of them is part of a text.
     let word = words.next().filter(|_| words.next().is_none());
     Some(ReviewedCall { word, is_human: has("--human") })
 }
 
-/// What a review is about, for a test that looks at it.
+/// Returns the decision in a command line, for tests.
 #[cfg(test)]
 pub(crate) fn word_in(line: &str) -> Option<Option<&'static str>> {
     let script = Script::parse(line, &sprag_shell::ShellStart::default());

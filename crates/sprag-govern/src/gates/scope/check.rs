@@ -1,21 +1,22 @@
-//! Whether what a call would change is in the scope of an intent: as it is named, and where links lead.
+//! Checks whether the paths that a call would change are in the scope of an intent: as named, and with links
+//! followed.
 
 use sprag_base::glob::CaseFolding;
 use sprag_base::path as base_path;
 use sprag_base::text::Text;
 use sprag_intent::{Intent, ScopeFacts, ScopedPath, WriteReach};
 
-/// What is protected whatever a scope says, relative to the worktree.
+/// Paths relative to the worktree that are protected in every scope.
 const PROTECTED: &[&str] = &[".sprag", ".orchestration", ".intentignore"];
 
-/// Written to without anything being changed.
+/// Devices that a write does not change.
 const SINKS: &[&str] =
     &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero", "/dev/full", "/dev/fd"];
 
-/// Programs that put back or take away what should not be there.
+/// Programs that may restore or remove stray files.
 const UNDOING: &[&str] = &["git", "rm", "unlink"];
 
-/// Programs that leave nothing of what is below a place.
+/// Programs that remove everything below a path.
 const REMOVING: &[&str] = &["rm", "shred", "trash", "mv"];
 
 /// Why a call is refused.
@@ -29,13 +30,13 @@ pub(crate) enum ScopeViolation<'a> {
 pub(crate) enum ScopeLocation {
     /// Relative to the worktree.
     Here(String),
-    /// By this path, out of the repository.
+    /// A path outside the repository.
     Elsewhere(String),
-    /// It is there, and no file.
+    /// The path exists and is not a regular file.
     Special,
 }
 
-/// The first thing that a call would change and must not. What is protected goes before all else.
+/// Returns the first path that a call must not change. Protected paths come first.
 pub(crate) fn first<'a>(
     intent: &Intent,
     intents: &'a ScopeFacts,
@@ -59,7 +60,7 @@ fn outside<'a>(
     strays: &[Text<200>],
 ) -> Option<ScopeViolation<'a>> {
     let named = target.named.as_str();
-    // Where such a name leads is the hook's own output, not the call's.
+    // Such a path leads to the output of the hook itself, not of the call.
     if is_sink(&target.paths[0]) {
         return None;
     }
@@ -82,12 +83,12 @@ fn outside<'a>(
     None
 }
 
-/// Paths a call would change, relative to the worktree.
+/// Returns the paths that a call would change, relative to the worktree.
 pub(crate) fn named(intents: &ScopeFacts) -> Vec<String> {
     intents.targets.iter().filter_map(|target| relative(&target.paths[0], intents)).collect()
 }
 
-/// A path seen from the worktree; none if it is out of it.
+/// Returns a path relative to the worktree, or `None` if it is outside.
 pub fn relative(path: &str, intents: &ScopeFacts) -> Option<String> {
     let mut roots = intents.roots.iter().filter(|root| !root.is_empty());
     let below = roots.find_map(|root| base_path::relative(path, root, intents.folding));
@@ -95,12 +96,12 @@ pub fn relative(path: &str, intents: &ScopeFacts) -> Option<String> {
 }
 
 fn is_protected(path: &str, target: &ScopedPath, folding: CaseFolding) -> bool {
-    // Whoever takes away the whole worktree takes them, too.
+    // A removal of the whole worktree removes the protected paths too.
     let takes_all = target.reach == WriteReach::Tree && REMOVING.contains(&target.by.as_str());
     is_ours(path, folding) || path.is_empty() && takes_all
 }
 
-/// Whether a path of the worktree is protected whatever a scope says.
+/// Reports whether a path of the worktree is protected in every scope.
 pub(crate) fn is_ours(path: &str, folding: CaseFolding) -> bool {
     let first = path.split('/').next().unwrap_or_default();
     let is_it = |name: &&str| match folding {
@@ -116,8 +117,8 @@ fn is_sink(path: &str) -> bool {
         .any(|sink| path == *sink || path.strip_prefix(sink).is_some_and(|rest| rest.starts_with('/')))
 }
 
-/// Below the system's place for temporary files. A repository that lies there itself does not make its
-/// neighbours scratch.
+/// Reports whether a path is in the system's temporary directory. If the repository is there too, the
+/// top-level directory that contains it does not count.
 fn is_scratch(path: &str, intents: &ScopeFacts) -> bool {
     let below = |path: &'_ str, dir: &str| {
         let rest = path.strip_prefix(dir.trim_end_matches('/'))?.strip_prefix('/')?;

@@ -1,4 +1,5 @@
-//! What git changes that is no plain path of its words. What moves whole trees authors nothing.
+//! Paths that git changes and that are not plain path arguments. Subcommands that move whole trees author
+//! nothing.
 
 use sprag_shell::{Command, Script};
 
@@ -12,7 +13,7 @@ pub(crate) fn wanted(command: &Command, script: &Script, input: &Input) -> Vec<W
     let has = |names: &[&str]| rest.iter().any(|word| names.contains(&word.as_str()));
     let at = |named: &str, kind: TargetKind| place_of(named, &command.cwd, "git", kind, input);
     match verb.as_str() {
-        // Without dashes a word may be a branch or a path.
+        // Without `--` a word may be a branch or a path.
         "checkout" if !has(&["--", "-b", "-B", "--orphan", "--detach"]) => {
             operands(rest, &[]).map(|named| at(named, TargetKind::IfThere)).collect()
         }
@@ -59,7 +60,7 @@ pub(crate) fn wanted(command: &Command, script: &Script, input: &Input) -> Vec<W
     }
 }
 
-/// Words that are no options, and no values of these.
+/// Returns the words that are neither options nor values of these options.
 fn operands<'a>(words: &'a [String], values: &'a [&'a str]) -> impl Iterator<Item = &'a String> {
     let is_value = move |at: usize| at > 0 && values.contains(&words[at - 1].as_str());
     let given = words.iter().enumerate();

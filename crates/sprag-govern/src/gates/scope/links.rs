@@ -1,5 +1,5 @@
-//! Links that a command makes itself. What is written through one comes to lie elsewhere, and a second name of a
-//! file is that file.
+//! Follows links that a command makes itself. A write through a link changes another path, and a second name
+//! of a file is the same file.
 
 use sprag_base::glob::CaseFolding;
 use sprag_base::path::{absolute, relative};
@@ -10,16 +10,16 @@ use crate::event::Input;
 
 const LINKING: &[&str] = &["ln", "gln"];
 const COPYING: &[&str] = &["cp", "gcp"];
-/// Links of one command that lead to each other.
+/// Maximum depth of links that lead to other links of the same command.
 const DEPTH: usize = 8;
 
-/// A link by the path it will have, and where it leads.
+/// A link: its future path, and its target.
 struct MadeLink {
     at: String,
     to: String,
 }
 
-/// Adds what is changed because of links.
+/// Adds the paths that are changed through links.
 pub(crate) fn follow(script: &Script, input: &Input, wanted: &mut Vec<WriteTarget>) {
     let mut links = Vec::new();
     for (index, command) in script.commands.iter().enumerate() {
@@ -54,7 +54,7 @@ pub(crate) fn follow(script: &Script, input: &Input, wanted: &mut Vec<WriteTarge
         }
         _ => None,
     };
-    // A link may lead to another one.
+    // A link may lead to another link.
     let mut from = 0;
     for _ in 0..DEPTH {
         let more: Vec<WriteTarget> = wanted[from..].iter().filter_map(through).collect();
@@ -64,9 +64,9 @@ pub(crate) fn follow(script: &Script, input: &Input, wanted: &mut Vec<WriteTarge
 }
 
 enum LinkKind {
-    /// That lead somewhere.
+    /// Symbolic links.
     Links,
-    /// Second names of a file.
+    /// Hard links: second names of a file.
     Names,
 }
 
@@ -89,8 +89,8 @@ fn made(command: &Command) -> Option<LinkKind> {
     }
 }
 
-/// Every link that may come of it: the last word names it, or the directory it is put into. `None`: not all
-/// words are known.
+/// Returns every link that a command may make. The last word is the name of the link or its directory.
+/// Returns `None` if a word is unknown.
 fn pairs(sources: &[PathUse], places: &[PathUse], input: &Input) -> Option<Vec<MadeLink>> {
     let mut links = Vec::new();
     for place in places {

@@ -1,4 +1,4 @@
-//! What the scope gate says. Each refusal names a way on.
+//! Messages of the scope gate. Each refusal names the next step.
 
 use sprag_base::text::{ContextNote, Text, quoted, shell_word};
 use sprag_intent::{
@@ -10,7 +10,7 @@ use super::check::{ScopeLocation, ScopeViolation};
 use crate::event::Input;
 use crate::reason::Reason;
 
-/// What a starting session may be told.
+/// Maximum characters of the note at a session start.
 const PROTOCOL: usize = 1000;
 
 pub(crate) fn bad_intents(bad: &[IntentFileError]) -> Reason {
@@ -21,13 +21,16 @@ pub(crate) fn bad_intents(bad: &[IntentFileError]) -> Reason {
     };
     Reason::new(
         "bad_intents",
-        format!("the intents cannot be read: {}{more}", quoted(&first)),
-        "ask the user to mend the file; `sprag intent check` shows all that is wrong",
+        format!("cannot read the intents: {}{more}", quoted(&first)),
+        "ask the user to fix the file; `sprag intent check` shows all errors",
     )
 }
 
 pub(crate) fn bad_at_start(bad: &[IntentFileError]) -> ContextNote {
-    Text::new(format!("{}; until then changes are refused or asked for", bad_intents(bad).why))
+    Text::new(format!(
+        "{}; until they are fixed, Sprag refuses changes or asks the user",
+        bad_intents(bad).why
+    ))
 }
 
 pub(crate) fn none_here() -> Reason {
@@ -44,10 +47,10 @@ pub(crate) fn intent_required(
     let next = match owning.as_slice() {
         [] => match open(set, &intents.standings).as_slice() {
             [] => "ask the user for an intent: `sprag intent new ID --name TEXT`".to_owned(),
-            open => format!("one of {}: `{}`", ids(open), select("ID", input)),
+            open => format!("select one of {}: `{}`", ids(open), select("ID", input)),
         },
-        [one] => format!("`{}`, which owns it", select(one.id.as_str(), input)),
-        several => format!("one of {}, which own it: `{}`", ids(several), select("ID", input)),
+        [one] => format!("`{}` (this intent owns it)", select(one.id.as_str(), input)),
+        several => format!("select one of {}, which own it: `{}`", ids(several), select("ID", input)),
     };
     Reason::new(
         "intent_required",
@@ -61,24 +64,24 @@ pub(crate) fn not_found(id: &str, set: &IntentSet, input: &Input) -> Reason {
     let near = set.nearest(id);
     let next = match near.as_slice() {
         [] => "sprag intent new ID --name TEXT".to_owned(),
-        [first, ..] => format!("`{}`; near it are {}", select(first.id.as_str(), input), ids(&near)),
+        [first, ..] => format!("`{}`; similar intents: {}", select(first.id.as_str(), input), ids(&near)),
     };
-    Reason::new("intent_not_found", format!("there is no intent `{}`", quoted(id)), next)
+    Reason::new("intent_not_found", format!("intent `{}` does not exist", quoted(id)), next)
 }
 
 pub(crate) fn closed(intent: &Intent) -> Reason {
     Reason::new(
         "intent_closed",
         format!("intent `{}` is done", intent.id),
-        format!("select another one, or ask the user to run `sprag intent reopen {}`", intent.id),
+        format!("select another intent, or ask the user to run `sprag intent reopen {}`", intent.id),
     )
 }
 
 pub(crate) fn changed(intent: &Intent, input: &Input) -> Reason {
     Reason::new(
         "intent_changed",
-        format!("intent `{}` has come to mean something else since it was selected", intent.id),
-        format!("read what it says now: `{}`", select(intent.id.as_str(), input)),
+        format!("intent `{}` changed after it was selected", intent.id),
+        format!("select it again and read it: `{}`", select(intent.id.as_str(), input)),
     )
 }
 
@@ -86,12 +89,12 @@ pub(crate) fn busy(intent: &Intent, holder: &Holder) -> Reason {
     Reason::new(
         "intent_busy",
         format!(
-            "intent `{}` is one session's at a time, and session `{}` in `{}` has it",
+            "intent `{}` is exclusive, and session `{}` in `{}` holds it",
             intent.id,
             quoted(holder.session.as_str()),
             quoted(&holder.root),
         ),
-        "select another intent, or wait until that session is done with it",
+        "select another intent, or wait for that session",
     )
 }
 
@@ -106,8 +109,8 @@ pub(crate) fn outside(
         ScopeViolation::Protected { named } => {
             return Reason::new(
                 "protected_path",
-                format!("`{}` tells agents what they may change, and no agent may change it", quoted(named)),
-                "leave it alone, or ask the user to change it",
+                format!("`{}` defines scopes; agents cannot change it", quoted(named)),
+                "ask the user to change it",
             );
         }
         ScopeViolation::Outside { named, at } => (quoted(named), at),
@@ -115,15 +118,13 @@ pub(crate) fn outside(
     let id = &intent.id;
     let (why, next) = match at {
         ScopeLocation::Special => {
-            (format!("`{named}` is there and is no file"), "write to a file".to_owned())
+            (format!("`{named}` is not a regular file"), "write to a regular file".to_owned())
         }
         ScopeLocation::Elsewhere(path) => {
-            let leads =
-                if quoted(path) == named { String::new() } else { format!(", which is `{}`,", quoted(path)) };
+            let leads = if quoted(path) == named { String::new() } else { format!(" (`{}`)", quoted(path)) };
             (
                 format!("`{named}`{leads} is outside the repository. Request scope expansion."),
-                "write below the repository or to the system's temporary directory, or ask the user"
-                    .to_owned(),
+                "write inside the repository or the system's temporary directory, or ask the user".to_owned(),
             )
         }
         ScopeLocation::Here(path) => {
@@ -146,25 +147,25 @@ pub(crate) fn unknown(what: &Text<120>, intent: &Intent) -> Reason {
     Reason::new(
         "scope_unknown",
         format!(
-            "what `{}` would change is not known beforehand, and intent `{}` does not own everything",
+            "cannot tell which files `{}` changes. Allow it once? Intent `{}` owns only some files",
             quoted(what.as_str()),
             intent.id
         ),
-        "spell the path out, or make the change with a tool that names its file",
+        "write the full path, or use a tool that names its file",
     )
 }
 
 pub(crate) fn approval(intent: &Intent, code: Option<&str>) -> Reason {
     let next = match code {
         Some(code) => format!(
-            "ask the user, who alone can let this one call through in a terminal: `sprag approve {code}`; then make \
-             the call again as it is"
+            "ask the user to run `sprag approve {code}` in a terminal, then make the same \
+             call again"
         ),
-        None => "answer the question".to_owned(),
+        None => "allow this call once? If not, reject it".to_owned(),
     };
     Reason::new(
         "approval_required",
-        format!("every change for intent `{}` wants the user's word (.intentignore)", intent.id),
+        format!("every change for intent `{}` needs the user's approval (`.intentignore`)", intent.id),
         next,
     )
 }
@@ -172,8 +173,8 @@ pub(crate) fn approval(intent: &Intent, code: Option<&str>) -> Reason {
 pub(crate) fn rejected(intent: &Intent) -> Reason {
     Reason::new(
         "user_rejected",
-        format!("the user does not want this change for intent `{}`", intent.id),
-        "make another plan, or ask the user what they want",
+        format!("the user rejected this change for intent `{}`", intent.id),
+        "try another solution, or ask the user",
     )
 }
 
@@ -182,19 +183,19 @@ pub(crate) fn unmet(intent: &Intent, unmet: &[&Criterion]) -> Reason {
         unmet.iter().take(5).map(|criterion| format!("`{}`", quoted(criterion.text.as_str()))).collect();
     Reason::new(
         "intent_unmet",
-        format!("intent `{}` wants a person's word on {}", intent.id, named.join(", ")),
+        format!("intent `{}` needs a person's acceptance of {}", intent.id, named.join(", ")),
         format!("ask the user to run `sprag intent accept {}`", intent.id),
     )
 }
 
 pub(crate) fn inherited(chosen: &SelectedIntent) -> ContextNote {
     Text::new(format!(
-        "this session works for intent `{}`: change only what it owns (`sprag intent show {}`)",
+        "this session works for intent `{}`: change only files that it owns (`sprag intent show {}`)",
         chosen.id, chosen.id
     ))
 }
 
-/// How to choose, and from what.
+/// Returns the note at a session start: how to select an intent, and the open intents.
 pub(crate) fn protocol(
     set: &IntentSet,
     standings: &IntentHistories,
@@ -203,14 +204,13 @@ pub(crate) fn protocol(
 ) -> ContextNote {
     let mut text = match chosen.and_then(|chosen| set.find(chosen.id.as_str())) {
         Some(intent) => format!(
-            "this session works for intent `{}`. Change only what it owns; to work for another one: `{}`. Open intents:",
+            "this session works for intent `{}`. Change only its files; another intent: `{}`. Open intents:",
             intent.id,
             select("ID", input)
         ),
         None => format!(
-            "this repository has intents. Before you change anything choose the one that your task serves: `{}` \
-             [--class AST_REFACTOR|INTENT_EVOLUTION], or the tool select_active_intent(intent_id). Then change only \
-             what it owns. Open intents:",
+            "select an intent before any change: `{}` [--class AST_REFACTOR|INTENT_EVOLUTION], \
+             or call select_active_intent(intent_id); change only its files. Open intents:",
             select("ID", input)
         ),
     };

@@ -1,4 +1,5 @@
-//! A change serves an intent and stays in its scope. Where a repository has no intents, nothing is asked.
+//! Requires that a change serves an intent and stays in its scope. In a repository without intents the gate
+//! does nothing.
 
 mod check;
 mod git_writes;
@@ -34,7 +35,7 @@ pub use settings::{Required, Settings, StrayMode};
 pub use strays::{MOST_WINDOWS, StrayWindow, UnreadCall, moves_trees};
 pub use targets::{TargetKind, WriteTarget, wanted};
 
-/// Intents that a session is remembered to have served.
+/// Maximum number of served intents that a session remembers.
 const SERVED: usize = 16;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -42,28 +43,29 @@ const SERVED: usize = 16;
 pub struct ScopeGate {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) chosen: Option<SelectedIntent>,
-    /// Since when.
+    /// Time of the selection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) since: Option<Timestamp>,
-    /// What it served before: changes made then stay within what was owned then.
+    /// Intents that the session served before. Their scopes still cover the changes made then.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     served: Vec<Text<64>>,
     #[serde(skip_serializing_if = "RefusedCalls::is_empty")]
     refused: RefusedCalls,
-    /// When calls ran that nobody could read beforehand.
+    /// Time windows of calls that could not be read beforehand.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     windows: Vec<UnreadCall>,
-    /// What they changed that is nobody's, as the last stop found it. It may be put back.
+    /// Files that these calls changed and no intent owns, as the last stop found them. The agent may restore
+    /// them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     strays: Vec<Text<200>>,
 }
 
-/// Asks for the intents of the repository, and for what the call of this event would change.
+/// Asks for the intents of the repository, and for the paths that the call would change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Question {
     /// The intent whose other holders count.
     pub holders_of: Option<Text<64>>,
-    /// When calls ran whose changes are to be looked for.
+    /// Time windows of calls whose changes must be found.
     pub strays_in: Option<Vec<StrayWindow>>,
 }
 
@@ -72,7 +74,7 @@ impl Gate for ScopeGate {
     type Question = Question;
     type Answer = Option<ScopeFacts>;
 
-    const ABOUT: &'static str = "a change serves an intent and stays in its scope";
+    const ABOUT: &'static str = "requires that a change serves an intent and stays in its scope";
     const SECTION: SettingSection = settings::SECTION;
 
     fn shared(&self, ask: &Ask<'_, Settings>) -> SharedNeeds {
@@ -111,7 +113,7 @@ impl Gate for ScopeGate {
             && is_on(ask)
             && call.effect == ToolEffect::Exec
             && targets::is_mutating(call, ask.input, ask.settings)
-            // Builds run an agent's own code, too, and that must not widen the scope.
+            // Builds run the agent's own code too, and that must not widen the scope.
             && !call.script(&ask.input.start()).is_some_and(strays::only_moves)
         {
             actions.push(Before::SnapshotProtected);
@@ -146,7 +148,7 @@ impl Gate for ScopeGate {
 }
 
 impl ScopeGate {
-    /// The calls a person may let through now.
+    /// Returns the calls that a person may allow now.
     pub fn open(self) -> impl Iterator<Item = RefusedCall> {
         self.refused.open()
     }
@@ -165,14 +167,14 @@ impl ScopeGate {
         let Some(wanted) = wanted(call, cx.input, cx.settings) else { return Vote::Pass };
         let Some(intents) = &cx.answer else { return Vote::Pass };
         let vote = self.judge(call, &wanted, intents, cx.input);
-        // A question that somebody answers with yes lets the call through as well.
+        // A call also passes if the user answers the question with yes.
         if !matches!(vote, Vote::Hold(_)) {
             self.open_window(call, cx.input);
         }
         vote
     }
 
-    /// The first thing that speaks against a call.
+    /// Returns the first objection to a call.
     fn judge(
         &mut self,
         call: &ToolCall,
@@ -218,7 +220,7 @@ impl ScopeGate {
         Vote::Pass
     }
 
-    /// Every change of such an intent is a person's to allow.
+    /// Asks a person about a change for an intent that `.intentignore` names.
     fn ask_for(&mut self, call: &ToolCall, intent: &Intent, input: &Input) -> Vote {
         match self.refused.use_approval(digest_of(input, call), input.at) {
             ApprovalAnswer::Yes => Vote::Pass,
@@ -233,7 +235,7 @@ impl ScopeGate {
         }
     }
 
-    /// Whoever chose it first has it.
+    /// Returns another session that selected an exclusive intent first.
     fn holder<'a>(&self, intent: &Intent, holders: &'a [Holder]) -> Option<&'a Holder> {
         let is_first = |holder: &&Holder| match (holder.since, self.since) {
             (Some(theirs), Some(ours)) => theirs <= ours,
@@ -292,8 +294,8 @@ fn is_on(ask: &Ask<'_, Settings>) -> bool {
     ask.settings.is_on() && ask.input.errand == SessionPurpose::Own
 }
 
-/// A person's to answer. Where nobody can be asked it is refused here: another gate's refusal would be told in
-/// place of a question.
+/// Asks the user if one is present, and otherwise refuses. A question without a user would show the agent the
+/// refusal of another gate.
 fn in_doubt(reason: Reason, input: &Input) -> Vote {
     match input.presence {
         Presence::Attended => Vote::Ask(reason),
@@ -319,7 +321,7 @@ enum NotOpen<'a> {
     Not(Reason),
 }
 
-/// The intent that a report is about, if something can be done about it.
+/// Returns the intent of a report, if it exists and is open.
 fn in_question<'a>(
     id: &Text<64>,
     known: &'a Option<ScopeFacts>,
@@ -337,7 +339,8 @@ fn in_question<'a>(
     }
 }
 
-/// Its checks have passed; that nothing else is missing is looked at here, whoever says so.
+/// Records that an intent is done. The sender ran the checks; the gate verifies the fingerprint and the
+/// criteria.
 fn done(id: &Text<64>, fingerprint: &Text<64>, cx: &mut GateCx<'_, ScopeGate>) -> Vote {
     let (intents, intent) = match in_question(id, cx.answer, cx.input) {
         Ok(found) => found,

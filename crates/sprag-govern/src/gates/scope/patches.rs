@@ -1,4 +1,5 @@
-//! Which files a patch would change, by its own text: at hand, or in a file that is there before the call.
+//! Finds the files that a patch would change, from its text: inline, or in a file that exists before the
+//! call.
 
 use sprag_base::unified_diff::Hunk;
 use sprag_shell::{Command, Script, StdinSource, Word, WorkingDir};
@@ -11,11 +12,11 @@ use crate::event::Input;
 pub struct Patch {
     by: String,
     cwd: WorkingDir,
-    /// Leading directories of each name that do not count.
+    /// Number of leading directories to remove from each name.
     strip: usize,
 }
 
-/// Options that change nothing about which files are meant.
+/// Options that do not change which files are affected.
 const HARMLESS: &[&str] = &[
     "--index",
     "-3",
@@ -67,13 +68,13 @@ pub(crate) fn wanted(command: &Command, by: &str, script: &Script, input: &Input
 }
 
 impl Patch {
-    /// What this text would change, if it says so.
+    /// Returns the paths that this text would change, or an unknown target.
     pub fn wanted(&self, text: &str, input: &Input) -> Vec<WriteTarget> {
         let Some(files) = files(text, self.strip) else { return vec![unknown(&self.by)] };
         let mut wanted = Vec::new();
         for named in files {
             wanted.push(place_of(&named, &self.cwd, &self.by, TargetKind::Path, input));
-            // Names in patches of git's own are relative to the worktree, wherever it is told to apply them.
+            // Names in git's patches are relative to the worktree, not to the working directory.
             if self.by != "patch" && !matches!(&self.cwd, WorkingDir::At(dir) if dir.is_empty() || dir == ".")
             {
                 let named = format!("{}/{named}", input.root);
@@ -84,7 +85,7 @@ impl Patch {
     }
 }
 
-/// How, and from which files, as far as the words tell.
+/// Reads how a patch is applied and from which files. `None` if a word is unknown.
 fn parse_arguments(command: &Command, by: &str) -> Option<(Patch, Vec<String>)> {
     let is_git = by != "patch";
     let (mut strip, mut files) = (is_git.then_some(1), Vec::new());
@@ -112,12 +113,12 @@ fn parse_arguments(command: &Command, by: &str) -> Option<(Patch, Vec<String>)> 
             files.push(word);
         }
     }
-    // Without a number `patch` takes the last part of a name, wherever it is then.
+    // Without a number `patch` uses the base name of the file, which may be in any directory.
     let patch = Patch { by: by.to_owned(), cwd: command.cwd.clone(), strip: strip? };
     Some((patch, files))
 }
 
-/// Nothing else in it could change the patch before it is read.
+/// Reports whether nothing else in the script can change the patch before it is read.
 fn is_alone(command: &Command, script: &Script) -> bool {
     let at = |used: Option<usize>| used.and_then(|at| script.commands.get(at));
     let is_this = |other: &Command| std::ptr::eq(other, command);
@@ -127,12 +128,12 @@ fn is_alone(command: &Command, script: &Script) -> bool {
         && script.commands.iter().all(|other| is_this(other) || looks(other))
 }
 
-/// The files that a patch names, with so many leading directories taken away. `None`: it cannot be said of all.
+/// Returns the files that a patch names, without `strip` leading directories. `None` if some are not certain.
 pub(super) fn files(text: &str, strip: usize) -> Option<Vec<String>> {
     let mut found: Vec<String> = Vec::new();
-    // Lines of a hunk that are still to come, of both sides.
+    // Remaining lines of a hunk, on both sides.
     let (mut old, mut new) = (0usize, 0usize);
-    // A header whose two names differ is explained by lines that follow.
+    // Later lines explain a header whose two names differ.
     let mut is_pending = false;
     for line in text.lines() {
         if old > 0 || new > 0 {
@@ -181,14 +182,14 @@ pub(super) fn files(text: &str, strip: usize) -> Option<Vec<String>> {
 
 const MOVES: &[&str] = &["rename from ", "rename to ", "copy from ", "copy to "];
 
-/// Two names of the same length; names with blanks are told apart in no other way.
+/// Splits two names of equal length. Names with blanks cannot be split in another way.
 fn halves(names: &str) -> Option<(&str, &str)> {
     let middle = names.len().checked_sub(1)? / 2;
     let (one, other) = (names.get(..middle)?, names.get(middle..)?.strip_prefix(' ')?);
     (one.len() == other.len()).then_some((one, other))
 }
 
-/// A name in quotes is spelled in a way of its own.
+/// Removes leading directories from a name. A quoted name has escapes and is not read.
 fn stripped(name: &str, strip: usize) -> Option<String> {
     let rest = (0..strip).try_fold(name, |name, _| name.split_once('/').map(|(_, rest)| rest))?;
     (!rest.is_empty() && !name.starts_with('"')).then(|| rest.to_owned())
@@ -217,7 +218,7 @@ mod tests {
         let moved = "diff --git a/x b/y z\nsimilarity index 100%\nrename from x\nrename to y z\n";
         assert_eq!(named(moved), some("x y z"));
         assert_eq!(named("diff --git a/x b/yy\ncopy from x\ncopy to yy\n"), some("x yy"));
-        // What cannot be told of one file cannot be told at all.
+        // If one file is uncertain, the whole patch is.
         for text in [
             "",
             "hello",

@@ -1,4 +1,4 @@
-//! What the scope gate is told.
+//! Settings of the scope gate.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,11 +7,11 @@ use sprag_base::settings::{SettingKey, SettingSection, Tighten};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     pub required: Required,
-    /// Tools that write, each with the members of its input that name what.
+    /// Tools that write, each with the members of its input that name the paths.
     pub writers: Vec<String>,
     /// Tools that change nothing.
     pub readers: Vec<String>,
-    /// Whether the repository has intents. Found by looking, not written by anyone.
+    /// Whether the repository has intents. Detected, not configured.
     #[serde(default)]
     pub found: StrayMode,
 }
@@ -38,15 +38,15 @@ pub enum StrayMode {
 pub(crate) const SECTION: SettingSection = SettingSection {
     name: "intent",
     defaults: "\
-# Intents: why a change is made, and where it may be made.
+# Intents: the reason for a change, and the paths that it may change.
 [intent]
-# A change needs one: `auto` where there is a file of intents, `always`, or `never`.
+# Require an intent for changes: `auto` (where an intents file exists), `always`, or `never`.
 required = \"auto\"
-# Tools of other servers that write files, each with the members of its input that name them:
+# Tools of other MCP servers that write files, each with the members of its input that name them:
 # `mcp__files__move source destination`.
 writers = []
-# Such tools that change nothing (`mcp__docs__*`). All others may change anything: they need an intent, and what
-# they have changed is looked at afterwards.
+# Such tools that change nothing (`mcp__docs__*`). Any other tool may change anything: it needs an intent, and
+# Sprag checks its changes afterwards.
 readers = []
 ",
     keys: &[
@@ -64,7 +64,7 @@ impl Settings {
         }
     }
 
-    /// Members of its input that name what a tool writes, if it is one that is known to write.
+    /// Returns the members of a tool's input that name written paths, for a tool that is known to write.
     pub(super) fn members_of(&self, tool: &str) -> Option<&str> {
         self.writers.iter().find_map(|writer| {
             let (name, members) = writer.split_once(' ').unwrap_or((writer.as_str(), ""));
@@ -77,7 +77,7 @@ impl Settings {
     }
 }
 
-/// A name, or the start of one.
+/// Reports whether a tool matches a name, or a prefix with `*`.
 fn fits(pattern: &str, tool: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(start) => tool.starts_with(start),

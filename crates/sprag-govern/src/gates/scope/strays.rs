@@ -1,5 +1,5 @@
-//! What calls that nobody could read beforehand have changed. It is found at a stop, by when files changed,
-//! and holds the stop while it is nobody's.
+//! Finds files that a call changed although Sprag could not read the call beforehand. Sprag compares file
+//! times at a stop, and holds the stop while such a file belongs to no served intent.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,38 +20,38 @@ use crate::obligation::{Duty, Obligation};
 use crate::reason::Reason;
 use crate::verdict::Vote;
 
-/// Windows of one session that are kept apart.
+/// Maximum number of windows of one session.
 pub const MOST_WINDOWS: usize = 24;
-/// Files a hold names, and files it keeps.
+/// Maximum number of files that a hold names, and that it stores.
 const NAMED: usize = 5;
 const ITEMS: usize = 100;
 
-/// When such a call ran.
+/// The time window of such a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnreadCall {
     pub from: Timestamp,
-    /// While it runs: the call, by its digest.
+    /// Digest of the call, while it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     open: Option<Digest>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     to: Option<Timestamp>,
-    /// Git was among it, and moves whole trees without authoring them.
+    /// The call ran git, which moves whole trees without authoring them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub moves: bool,
 }
 
-/// A window as whoever looks at files needs it.
+/// A window in the form that the host needs to compare file times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StrayWindow {
     pub from: Timestamp,
     pub to: Timestamp,
-    /// Only what is in no commit counts.
+    /// Only uncommitted changes count.
     pub moves: bool,
 }
 
 const GIT: &str = "git";
 
-/// Verbs of git that bring in what others have made.
+/// Git subcommands that bring in changes of other authors.
 const MOVING: &[&str] =
     &["switch", "checkout", "pull", "merge", "rebase", "stash", "cherry-pick", "reset", "revert", "am"];
 
@@ -60,7 +60,7 @@ impl ScopeGate {
         !self.windows.is_empty() || !self.strays.is_empty()
     }
 
-    /// When calls ran whose changes have to be looked for.
+    /// Returns the windows of calls whose changes must be found.
     pub(super) fn spans(&self, now: Timestamp) -> Vec<StrayWindow> {
         let span = |window: &UnreadCall| StrayWindow {
             from: window.from,
@@ -70,7 +70,7 @@ impl ScopeGate {
         self.windows.iter().map(span).collect()
     }
 
-    /// A call is let through. One that only writes what it names has been judged.
+    /// Opens a window for a call that passes. A call that only moves trees gets none.
     pub(super) fn open_window(&mut self, call: &ToolCall, input: &Input) {
         if call.effect != ToolEffect::Exec {
             return;
@@ -81,7 +81,7 @@ impl ScopeGate {
         }
         let moves = script.is_some_and(moves_trees);
         if self.windows.len() >= MOST_WINDOWS {
-            // The two oldest become one.
+            // Merge the two oldest windows.
             let second = self.windows.remove(1);
             let first = &mut self.windows[0];
             first.to = second.to;
@@ -92,11 +92,11 @@ impl ScopeGate {
     }
 
     pub(super) fn close_window(&mut self, call: &ToolCall, outcome: &ToolOutcome, now: Timestamp) {
-        // What it started goes on.
+        // A background command continues.
         if self.windows.is_empty() || *outcome == ToolOutcome::Launched {
             return;
         }
-        // A client may tell of the end from another directory: then the first of the open ones it is.
+        // A client may report the end from another directory, so the first open window is closed.
         let open = |window: &&mut UnreadCall| window.open.is_some();
         if call.effect == ToolEffect::Exec
             && let Some(window) = self.windows.iter_mut().find(open)
@@ -129,7 +129,7 @@ impl ScopeGate {
         Vote::Owe(self.owe(&strays, items, cx.input))
     }
 
-    /// Of these, what no intent that was served owns.
+    /// Returns the paths that no served intent owns.
     fn unowned(&self, found: &[String], intents: &ScopeFacts) -> Vec<String> {
         let IntentFiles::Good(set) = &intents.read else { return Vec::new() };
         let served: Vec<&Intent> = self.served.iter().filter_map(|id| set.find(id.as_str())).collect();
@@ -154,10 +154,14 @@ impl ScopeGate {
             digest: Digest::hash_parts(strays),
             reason: Reason::new(
                 "strayed",
-                format!("a command has changed what intent `{id}` does not own: {}{more}", named.join(", ")),
                 format!(
-                    "put it back (`git stash push -u -- {path}` keeps a copy), or `sprag intent select ID --session {}` \
-                     with an intent that owns it, or ask the user to run `sprag intent expand {id} {path}`",
+                    "a command changed files that intent `{id}` does not own: {}{more}",
+                    named.join(", ")
+                ),
+                format!(
+                    "undo it (`git stash push -u -- {path}` keeps a copy), \
+                     `sprag intent select ID --session {}` with an intent that owns it, \
+                     or ask the user to run `sprag intent expand {id} {path}`",
                     shell_word(input.session.as_str()),
                     path = shell_word(first),
                 ),
@@ -167,7 +171,7 @@ impl ScopeGate {
     }
 }
 
-/// Debts whose files are not astray any more.
+/// Records the debts whose files are no longer stray as met.
 fn met(cx: &mut GateCx<'_, ScopeGate>, strays: &[String]) {
     let Some(debts) = &cx.shared.debts else { return };
     let open = debts.iter().map(|open| &open.debt);
@@ -180,7 +184,7 @@ fn met(cx: &mut GateCx<'_, ScopeGate>, strays: &[String]) {
     cx.debts(DebtRecord::Met, met);
 }
 
-/// Whether git is among it and brings in what others have made.
+/// Reports whether a script runs git to bring in changes of other authors.
 pub fn moves_trees(script: &Script) -> bool {
     script.commands.iter().any(is_moving)
 }
@@ -190,7 +194,7 @@ fn is_moving(command: &Command) -> bool {
     is_git && matches!(command.argv.get(1), Some(Word::Known(verb)) if MOVING.contains(&verb.as_str()))
 }
 
-/// Trees are moved, and nothing else is done besides looking.
+/// Reports whether a script only moves trees and reads files.
 pub(crate) fn only_moves(script: &Script) -> bool {
     moves_trees(script)
         && script.doubts.is_empty()

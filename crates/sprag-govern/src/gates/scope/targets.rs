@@ -1,4 +1,4 @@
-//! What a call would change, as far as its words tell. What is not told here is found afterwards.
+//! Finds the paths that a call would change, from its words. Other changes are found at the stop.
 
 use serde_json::Value;
 
@@ -12,45 +12,45 @@ use super::patches::{self, Patch};
 use super::{Settings, git_writes, links};
 use crate::event::Input;
 
-/// A path that a call would change, before anyone has looked at what is there.
+/// A path that a call would change, before the host reads the file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WriteTarget {
     At {
         named: String,
-        /// What it is relative to.
+        /// The directory to which it is relative.
         dir: String,
         by: String,
         kind: TargetKind,
     },
-    /// What a patch names. Its text is in a file, which is there before the call is made.
+    /// Paths of a patch. Its text is in a file that exists before the call.
     Patch { file: String, dir: String, patch: Patch },
-    /// Something is changed, and nobody can say what.
+    /// A change whose paths are unknown.
     Unknown { what: Text<120> },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TargetKind {
     Path,
-    /// Also all that is below it.
+    /// A path with everything below it.
     Tree,
-    /// A directory is made.
+    /// A new directory.
     Directory,
-    /// These come to lie in it, should it be a directory.
+    /// Files with these names are written into the path, if it is a directory.
     Into(Vec<String>),
-    /// It may be a path or something else; it is one if it is there.
+    /// A word that may be a path. It counts if the path exists.
     IfThere,
-    /// A pattern of the shell.
+    /// A shell pattern.
     Wild,
 }
 
-/// Programs that change what is below a place.
+/// Programs that change everything below a path.
 const TREES: &[&str] = &[
     "tar", "bsdtar", "gtar", "unzip", "7z", "7za", "7zr", "7zz", "rsync", "cpio", "rm", "shred", "trash",
     "find",
 ];
 const COPYING: &[&str] = &["cp", "gcp", "mv", "gmv", "ln", "gln", "install", "scp"];
 
-/// `None`: the call changes nothing that needs an intent.
+/// Returns the paths that a call would change, or `None` if it needs no intent.
 pub fn wanted(call: &ToolCall, input: &Input, policy: &Settings) -> Option<Vec<WriteTarget>> {
     if !is_mutating(call, input, policy) {
         return None;
@@ -72,12 +72,12 @@ pub fn wanted(call: &ToolCall, input: &Input, policy: &Settings) -> Option<Vec<W
         wanted.push(unknown(call.name.as_str()));
     }
     if call.whole != InputCompleteness::Yes && call.effect == ToolEffect::Write {
-        wanted.push(unknown("a call too long to be read in full"));
+        wanted.push(unknown("a call that is too long to read"));
     }
     Some(wanted)
 }
 
-/// Whether a call needs an intent. Commands of ours, and what only looks, do not.
+/// Reports whether a call needs an intent. Sprag's own commands and reading calls do not.
 pub(crate) fn is_mutating(call: &ToolCall, input: &Input, policy: &Settings) -> bool {
     match call.effect {
         ToolEffect::Read | ToolEffect::Net | ToolEffect::Delegate => {
@@ -92,7 +92,7 @@ pub(crate) fn is_mutating(call: &ToolCall, input: &Input, policy: &Settings) -> 
     }
 }
 
-/// Tools of our own server.
+/// Reports whether a tool belongs to Sprag's MCP server.
 fn is_ours(tool: &str) -> bool {
     tool.strip_prefix("mcp__")
         .and_then(|rest| rest.split_once("__"))
@@ -120,7 +120,7 @@ fn of_script(script: &Script, input: &Input) -> Vec<WriteTarget> {
         }
         let named = match &used.path {
             Word::Known(named) => named.clone(),
-            // What `find` adds to a place stays below it.
+            // Paths that `find` adds stay below its start path.
             Word::Partly(parts) if command.is_some_and(is_found) => match parts.first() {
                 Some(Some(place)) => {
                     wanted.push(place_of(place, &used.cwd, &used.by, TargetKind::Tree, input));
@@ -133,11 +133,11 @@ fn of_script(script: &Script, input: &Input) -> Vec<WriteTarget> {
                 continue;
             }
         };
-        // Most programs take a dash for their output.
+        // Most programs read a dash as standard output.
         if named == "-" && used.by != ">" {
             continue;
         }
-        // Another user's home, or one whose place is not known.
+        // The home directory of another user, or an unknown one.
         if named.starts_with('~') {
             wanted.push(unknown(&format!("{} {named}", used.by)));
             continue;
@@ -163,7 +163,7 @@ fn of_script(script: &Script, input: &Input) -> Vec<WriteTarget> {
             Some("patch") if !is_told("patch") => {
                 wanted.extend(patches::wanted(command, "patch", script, input));
             }
-            // A second name of a file is that file.
+            // A second name of a file is the same file.
             Some("link") => wanted.extend(edited(command, "link", input)),
             Some(editor) if EDITORS.contains(&editor) => wanted.extend(edited(command, editor, input)),
             _ => {}
@@ -173,12 +173,12 @@ fn of_script(script: &Script, input: &Input) -> Vec<WriteTarget> {
     wanted
 }
 
-/// Programs that write the files they are given back, told to by words or by their input.
+/// Programs that edit the files in their arguments.
 const EDITORS: &[&str] =
     &["ed", "red", "ex", "vi", "vim", "nvim", "nano", "pico", "micro", "emacs", "emacsclient"];
 
 fn edited(command: &Command, editor: &str, input: &Input) -> Vec<WriteTarget> {
-    // These take the next word for their own; what follows a plus is a command or a line.
+    // These options take the next word as a value. A word after a plus is a command or a line number.
     const VALUES: &[&str] =
         &["-c", "--cmd", "-S", "-u", "-U", "-i", "-T", "-w", "-W", "-p", "-f", "--eval", "-l"];
     const LOOKING: &[&str] = &["-R", "-M", "--version", "--help", "-h"];
@@ -196,7 +196,7 @@ fn is_found(command: &Command) -> bool {
     command.via.iter().any(is_finder)
 }
 
-/// Names under which what is copied comes to lie in a directory.
+/// Returns the names that copied files get in a directory.
 fn sources(script: &Script, command: Option<usize>, target: &str) -> Vec<String> {
     let of_command = script.reads.iter().filter(|used| used.command == command && command.is_some());
     let names = of_command.map(|used| match &used.path {

@@ -104,7 +104,7 @@ impl Desk {
         code(&self.event(Event::Reported(report)))
     }
 
-    /// What holds a stop, as far as it is this gate.
+    /// Returns the reason if this gate holds a stop.
     fn stop(&mut self) -> String {
         let stop = StopRequest { waiting: BackgroundWork::No, ..StopRequest::default() };
         let verdict = self.event(Event::StopRequested(stop));
@@ -202,13 +202,13 @@ fn strays_hold_a_stop_until_they_are_owned_or_gone() {
     desk.ran("make");
     desk.intents.strays = Some(vec!["a/x".to_owned(), "b/y".to_owned()]);
     assert_eq!(desk.stop(), "strayed");
-    // It may be put back, and only by what puts back.
+    // The agent may restore it, but only with a program that restores.
     assert_eq!(desk.bash("git stash push -- b/y"), "");
     assert_eq!(desk.write("b/y"), "scope_violation");
     desk.select("B");
     assert_eq!(desk.stop(), "");
     assert!(desk.session.gates.scope.windows.is_empty());
-    // What cannot be found out does not pass for good.
+    // An unknown result does not count as met.
     desk.ran("make");
     desk.intents.strays = Some(vec!["c/z".to_owned()]);
     assert_eq!(desk.stop(), "strayed");
@@ -216,7 +216,7 @@ fn strays_hold_a_stop_until_they_are_owned_or_gone() {
     assert_eq!(desk.stop(), "strayed");
     desk.intents.strays = Some(Vec::new());
     assert_eq!(desk.stop(), "");
-    // What is protected is nobody's, whatever an intent owns.
+    // A protected path belongs to no intent.
     let all =
         IntentDraft { id: "ALL".to_owned(), owned: Some(vec!["**".to_owned()]), ..IntentDraft::default() };
     desk.intents.read = IntentFiles::Good(IntentSet::new([vec![all.intent(IntentOrigin::Sprag)]]));
@@ -239,7 +239,7 @@ fn windows_are_bounded_and_cover_all_that_ran() {
     assert!(spans[0].from.millis() <= first + 20);
     assert!(spans.windows(2).all(|two| two[0].from <= two[1].from));
     assert!(spans.last().is_some_and(|last| last.to.millis() == desk.now));
-    // Looking, and git that only moves trees, open none.
+    // Reading, and git that only moves trees, opens no window.
     let mut desk = Desk::new(&["A"]);
     desk.select("A");
     for command in ["git status", "git pull --rebase", "git checkout main && git log -1"] {

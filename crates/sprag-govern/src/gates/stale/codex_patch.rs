@@ -1,4 +1,4 @@
-//! The patches of Codex: files by name, then hunks of kept, removed and added lines without line numbers.
+//! Patches of Codex: files by name, then hunks of kept, removed and added lines without line numbers.
 
 use serde_json::Value;
 
@@ -6,10 +6,10 @@ use sprag_policy::call::ToolCall;
 
 use super::file_access::WriteManner;
 
-/// Lines that are compared for all hunks of a patch: more of them are not followed.
+/// Maximum number of line comparisons for all hunks of a patch.
 const WORK: usize = 20_000_000;
 
-/// What a patch does to one file.
+/// The changes of a patch to one file.
 enum PatchSection<'a> {
     Add(Vec<&'a str>),
     Delete,
@@ -18,13 +18,13 @@ enum PatchSection<'a> {
 
 #[derive(Default)]
 struct PatchHunk<'a> {
-    /// A line that the hunk is somewhere behind.
+    /// A line that precedes the hunk.
     after: Option<&'a str>,
     old: Vec<&'a str>,
     new: Vec<&'a str>,
 }
 
-/// What a patch makes of what was in a file.
+/// Returns how a patch changes a file.
 pub(crate) fn manner(call: &ToolCall, path: &str) -> WriteManner {
     let found = sections(text(call).unwrap_or_default());
     let named = found.iter().find(|(name, _)| *name == path).map(|(_, section)| section);
@@ -32,12 +32,12 @@ pub(crate) fn manner(call: &ToolCall, path: &str) -> WriteManner {
         Some(PatchSection::Delete) => WriteManner::Remove,
         Some(PatchSection::Update { to: Some(_), .. }) => WriteManner::Remove,
         Some(PatchSection::Update { to: None, .. }) => WriteManner::Edit,
-        // What is added, and where something is moved to.
+        // An added file, or the target of a move.
         Some(PatchSection::Add(_)) | None => WriteManner::Overwrite,
     }
 }
 
-/// The file after the patch; `None` where that cannot be said, or where it is gone then.
+/// Returns the file after the patch; `None` if that is unknown, or if the patch removes the file.
 pub(crate) fn patched(call: &ToolCall, path: &str, before: Option<&[u8]>) -> Option<Vec<u8>> {
     let found = sections(text(call)?);
     let mut named = found.iter().filter(|(name, _)| *name == path);
@@ -129,7 +129,7 @@ fn updated(before: &str, hunks: &[PatchHunk<'_>]) -> Option<Vec<u8>> {
     Some(whole(&lines))
 }
 
-/// The first place where these lines are, or nearly are.
+/// Returns the first position of these lines, if necessary ignoring trailing blanks.
 fn find(lines: &[&str], old: &[&str]) -> Option<usize> {
     let exactly = lines.windows(old.len()).position(|window| window == old);
     let is_near =

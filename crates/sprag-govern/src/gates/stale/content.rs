@@ -1,4 +1,4 @@
-//! What a file holds, by its SHA-256: two files of the same content are the same to a writer.
+//! The content of a file, as a SHA-256 hash. Equal content means the same version.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContentHash([u8; 32]);
 
-/// Enough of it to tell versions of a file apart; a session keeps many of them.
+/// A prefix of the hash that distinguishes versions of a file. A session stores many of them.
 pub type ShortHash = [u8; 12];
 
 impl ContentHash {
@@ -16,7 +16,7 @@ impl ContentHash {
         ContentHash(Sha256::digest(bytes).into())
     }
 
-    /// Of a file that is hashed piece by piece.
+    /// Wraps the hash of a file that was hashed in pieces.
     pub fn from_hash(hash: [u8; 32]) -> ContentHash {
         ContentHash(hash)
     }
@@ -43,7 +43,7 @@ impl Serialize for ContentHash {
 impl<'de> Deserialize<'de> for ContentHash {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-        parse(&text).ok_or_else(|| serde::de::Error::custom("no SHA-256 in 64 digits"))
+        parse(&text).ok_or_else(|| serde::de::Error::custom("not a SHA-256 of 64 hexadecimal digits"))
     }
 }
 

@@ -1,5 +1,5 @@
-//! What a writing tool is to make of a file: the edit, applied to what was there. If something else is there
-//! afterwards, somebody else wrote it too.
+//! Computes the planned content of a file: the edit applied to the old content. If the file differs
+//! afterwards, another process wrote it too.
 
 use serde_json::Value;
 
@@ -7,12 +7,12 @@ use sprag_policy::call::{InputCompleteness, ToolCall};
 
 use super::{codex_patch, notebook};
 
-/// Bytes that are searched for all the edits of a call: more of them are not followed.
+/// Maximum bytes that are searched for all edits of a call.
 const WORK: usize = 256 * 1024 * 1024;
 
-/// The file after the call; `None` where that cannot be said.
+/// Returns the file after the call, or `None` if it is unknown.
 pub fn planned(call: &ToolCall, named: &str, before: Option<&[u8]>) -> Option<Vec<u8>> {
-    // A payload that was too long has lost some of its text.
+    // A payload that was too long is incomplete.
     if call.whole != InputCompleteness::Yes {
         return None;
     }
@@ -27,15 +27,16 @@ pub fn planned(call: &ToolCall, named: &str, before: Option<&[u8]>) -> Option<Ve
     }
 }
 
-/// Whether a file is what was planned. Clients keep the line ends of a file, mend its last one, and write
-/// notebooks in their own way.
+/// Reports whether a file has the planned content. Clients may change line ends and the end of the file, and
+/// write notebooks in another layout.
 pub fn is_as_planned(named: &str, planned: &[u8], found: &[u8]) -> bool {
     planned == found
         || plain(planned).eq(plain(found))
         || named.ends_with(".ipynb") && notebook::is_same(planned, found)
 }
 
-/// Without a byte order mark, carriage returns before line feeds, and the last line feeds.
+/// Returns the bytes without a byte order mark, without carriage returns before line feeds, and without the
+/// last line feeds.
 fn plain(bytes: &[u8]) -> impl Iterator<Item = u8> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let end = bytes.iter().rposition(|byte| !b"\r\n".contains(byte)).map_or(0, |at| at + 1);
@@ -61,7 +62,7 @@ fn edited(before: Option<&[u8]>, edits: &[Value]) -> Option<Vec<u8>> {
             (true, _) if text.trim().is_empty() => new,
             (true, _) => return None,
             (false, true) if text.contains(&old) => text.replace(&old, &new),
-            // In two places it would not be done.
+            // The client refuses an edit that matches twice.
             (false, false) if text.matches(&old).take(2).count() == 1 => text.replacen(&old, &new, 1),
             (false, _) => return None,
         };

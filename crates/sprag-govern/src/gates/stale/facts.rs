@@ -1,4 +1,4 @@
-//! What the host found out of the files of a call: what they are like, who else is at work on them.
+//! Facts about the files of a call: their content, and other writers.
 
 use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
@@ -14,35 +14,35 @@ pub struct StaleFacts {
     pub files: Vec<FileFacts>,
 }
 
-/// What there is to guard against, from little to much.
+/// The level of protection, from little to much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GuardLevel {
-    /// Nobody else is at work here: nothing is refused.
+    /// No other session is active, so Sprag refuses nothing.
     Off,
-    /// Another session of this clone is.
+    /// Another session of this clone is active.
     Sessions,
-    /// The repository has intents, and every change is watched.
+    /// The repository has intents, so Sprag checks every change.
     Intents,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileFacts {
     pub touch: FileAccess,
-    /// With its links followed: that file counts, under whatever name it is called.
+    /// The path with links followed. Two names of one file have the same value.
     pub real: String,
     pub found: FileKind,
     pub claim: LeaseState,
-    /// Who wrote what is there now.
+    /// The writer of the present content.
     pub author: Option<FileWriter>,
-    /// How this agent came to write that, if it did.
+    /// The agent's own write, if the present content is its own.
     pub own: Option<OwnWrite>,
-    /// Who else wrote the file lately.
+    /// Another recent writer of the file.
     pub other: Option<FileWriter>,
-    /// What has changed in it since this session saw it.
+    /// The change of the file since this session read it.
     pub hunk: Option<Text<500>>,
-    /// Who writes the same file in another worktree, and in which.
+    /// A writer of the same file in another worktree, and that worktree.
     pub elsewhere: Option<(FileWriter, String)>,
-    /// What came of it, once the call has ended.
+    /// The result of the write, once the call ended.
     pub wrote: Option<WriteReport>,
 }
 
@@ -51,21 +51,21 @@ pub enum FileKind {
     Absent,
     File(FileVersionFact),
     Directory,
-    /// A pipe, a device, a socket: it is not even opened.
+    /// A pipe, a device or a socket. Sprag does not open it.
     Odd,
-    /// It cannot be read.
+    /// The file cannot be read.
     Unknown,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileVersionFact {
-    /// `None`: the file is large, and by its stamp as it was, or too large to be read at all.
+    /// `None` for a large file with an unchanged stamp, and for a file that is too large to read.
     pub content: Option<ContentHash>,
-    /// Of what the system notes of a file whenever it changes.
+    /// Hash of the metadata that the system updates with every change.
     pub stamp: ShortHash,
     pub lines: u32,
     pub bytes: u64,
-    /// When it was last written or moved here.
+    /// Time of the last write or move of the file.
     pub changed: Timestamp,
 }
 
@@ -75,17 +75,17 @@ impl FileVersionFact {
     }
 }
 
-/// Whose a file is for the next few seconds.
+/// The write lease on a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeaseState {
-    /// Nobody asked for it, or it cannot be kept.
+    /// No agent requested a lease, or none can be stored.
     None,
     Ours,
     Theirs {
         by: FileWriter,
         seconds: i64,
     },
-    /// So many write at once that nobody can tell.
+    /// Too many agents write at once, so the holder is unknown.
     Busy,
 }
 
@@ -105,38 +105,38 @@ impl FileWriter {
         FileWriter { session: input.session.clone(), agent, at: input.at }
     }
 
-    /// The same agent of the same session.
+    /// Reports whether both are the same agent of the same session.
     pub fn is(&self, other: &FileWriter) -> bool {
         self.session == other.session && self.agent == other.agent
     }
 }
 
-/// A write of the agent's own.
+/// A write of the agent itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwnWrite {
-    /// What was there before; `None`: nothing.
+    /// Version before the write; `None` if the file did not exist.
     pub before: Option<ShortHash>,
     pub manner: WriteManner,
 }
 
-/// What a call made of a file.
+/// The result of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteReport {
-    /// What was there before; `None`: nothing.
+    /// Version before the write; `None` if the file did not exist.
     pub before: Option<ShortHash>,
     pub fit: EditFit,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EditFit {
-    /// It is what the call was to make of it.
+    /// The file has the planned content.
     Planned,
-    /// Nobody knows what it was to be, and nobody else had the file meanwhile.
+    /// The planned content is unknown, and no other agent had the file meanwhile.
     Alone,
-    /// It is something else. Where both are kept, if they are.
+    /// The file has other content. `kept` names the stored planned and found versions.
     Unplanned { kept: Option<[String; 2]> },
-    /// Somebody else had the file meanwhile. Where what they wrote is kept, if it is.
+    /// Another agent had the file meanwhile. `kept` names its stored version.
     Shared { kept: Option<String> },
-    /// Nothing was done, or nobody can tell.
+    /// The call wrote nothing, or the result is unknown.
     Unknown,
 }

@@ -1,4 +1,4 @@
-//! Which files a call reads and writes, as far as its words tell, and in which manner.
+//! Finds the files that a call reads and writes, and how, from its words.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,15 +9,15 @@ use sprag_shell::{Command, PathUse, Script, StdinSource, Word, WorkingDir};
 
 use crate::event::Input;
 
-/// Files of one call that are looked at.
+/// Maximum number of files of one call.
 const FILES: usize = 64;
 
 /// A file that a call names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileAccess {
-    /// As the call has it.
+    /// Path as written in the call.
     pub named: String,
-    /// Absolute, links not followed.
+    /// Absolute path, links not followed.
     pub path: String,
     pub how: FileUse,
 }
@@ -31,32 +31,33 @@ pub enum FileUse {
 /// How much of a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadExtent {
-    /// So many lines from this one on.
+    /// This many lines from a first line.
     Lines { from: u32, count: u32 },
-    /// All of it, as far as a client shows the output of a command.
+    /// The whole file, as far as a client shows the output of a command.
     Printed,
-    /// Nobody knows.
+    /// An unknown part.
     Some,
 }
 
-/// What becomes of what was in a file, from harmless to final.
+/// The effect of a write on the old content, from harmless to final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WriteManner {
-    /// It stays, and something is added.
+    /// The content stays, and more is added.
     Append,
-    /// Parts of it are replaced, by what they are.
+    /// Parts are replaced by matching their text.
     Edit,
-    /// It goes, and that is said.
+    /// The file is removed.
     Remove,
-    /// It goes for something else.
+    /// The whole content is replaced.
     Overwrite,
 }
 
-/// Lines that a reading tool shows unless it is told otherwise.
+/// Lines that a reading tool shows by default.
 const SHOWN_LINES: u32 = 2000;
 
-/// What a call reads and writes; a file that it writes several times is there once, in the worst manner.
+/// Returns the files that a call reads and writes. A file that is written several times occurs once, with the
+/// most destructive manner.
 pub fn touches(call: &ToolCall, input: &Input) -> Vec<FileAccess> {
     let mut found = Vec::new();
     let named = |path: &String| (path.clone(), input.cwd.clone());
@@ -91,7 +92,7 @@ pub fn touches(call: &ToolCall, input: &Input) -> Vec<FileAccess> {
     found
 }
 
-/// Whether a call may read or write a file that is named in it: a cheap look before its words are read.
+/// Reports whether a call may read or write a file: a cheap test before its words are parsed.
 pub fn may_touch(call: &ToolCall) -> bool {
     match &call.command {
         None => !call.paths.is_empty() && !matches!(call.effect, ToolEffect::Net | ToolEffect::Delegate),
@@ -103,7 +104,7 @@ pub fn may_touch(call: &ToolCall) -> bool {
     }
 }
 
-/// One of them is in every command that reads or writes a file we can tell, or has git move the tree.
+/// Words of which every command contains one if it reads or writes a known file, or lets git move the tree.
 const MARKS: &[&str] = &[
     "cat", "head", "tail", "sed", "gsed", "awk", "gawk", "mawk", "nawk", "grep", "egrep", "fgrep", "rg",
     "less", "more", "nl", "tac", "bat", "batcat", "jq", "tee", "cp", "mv", "rm", "ln", "install", "rsync",
@@ -113,7 +114,7 @@ const MARKS: &[&str] = &[
 
 const GIT: &str = "git";
 
-/// Whether git moves the whole tree: nobody wrote what is there then.
+/// Reports whether git moves the whole tree. No agent wrote the content that is there afterwards.
 pub fn moves_tree(call: &ToolCall, input: &Input) -> bool {
     let is_git = call.command.as_ref().is_some_and(|command| command.contains(GIT));
     is_git && call.script(&input.start()).is_some_and(|script| script.commands.iter().any(moves))
@@ -146,7 +147,7 @@ fn add(found: &mut Vec<FileAccess>, named: String, dir: &str, input: &Input, how
     let is_room = found.len() < FILES;
     match (found.iter_mut().find(|known| known.path == path), how) {
         (None, _) if is_room => found.push(FileAccess { named, path, how }),
-        // What is written and read by one call is not seen as it was before, nor as it is.
+        // A call that writes and reads a file shows the agent neither the old nor the new content.
         (Some(FileAccess { how: FileUse::Writes(known), .. }), FileUse::Writes(manner)) => {
             *known = manner.max(*known)
         }
@@ -154,10 +155,10 @@ fn add(found: &mut Vec<FileAccess>, named: String, dir: &str, input: &Input, how
     }
 }
 
-/// Programs that print a file as it is.
+/// Programs that print a file unchanged.
 const PRINTING: &[&str] = &["bat", "batcat", "cat", "nl", "tac"];
 
-/// Whether what its programs print is what the agent gets to see.
+/// Reports whether the agent sees the output of the programs.
 fn is_printed(script: &Script) -> bool {
     let is_plain = |command: &Command| command.via.is_empty() && command.stdin == StdinSource::Inherited;
     script.doubts.is_empty()
@@ -165,7 +166,7 @@ fn is_printed(script: &Script) -> bool {
         && !script.writes.iter().any(|used| used.by.starts_with('>'))
 }
 
-/// `None`: what is in the file does not change.
+/// Returns how a path is written, or `None` if its content does not change.
 fn manner_of(script: &Script, used: &PathUse) -> Option<WriteManner> {
     let command = used.command.and_then(|at| script.commands.get(at));
     let has = |names: &[&str]| {
@@ -202,7 +203,7 @@ fn part_of(call: &ToolCall) -> ReadExtent {
     }
 }
 
-/// What a writing tool makes of a file.
+/// Returns how a writing tool changes a file.
 fn tool_manner(call: &ToolCall, path: &str) -> WriteManner {
     match call.name.as_str() {
         "Edit" | "MultiEdit" => WriteManner::Edit,
@@ -242,7 +243,7 @@ mod tests {
         found.into_iter().map(|touch| (touch.path, touch.how)).collect()
     }
 
-    /// What it does to `a`.
+    /// Returns the use of file `a`.
     fn one(command: &str) -> FileUse {
         let found = told(command);
         found

@@ -1,7 +1,8 @@
-//! No write destroys what its writer has not seen: a file that is not as the session saw it is read again first.
+//! Prevents lost updates: if a file changed since the session read it, the session must read it again before
+//! it writes.
 //!
-//! What a session has seen is its read set. A write is compared with it before it is made, while the file is
-//! claimed for it, and with what it should have become afterwards.
+//! The read set holds the versions that a session has read. Before a write Sprag leases the file and compares
+//! it with the read set. After the write it compares the result with the planned content.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,17 +35,17 @@ use facts::{EditFit, FileFacts, FileKind, FileVersionFact, GuardLevel, LeaseStat
 use file_access::{FileAccess, FileUse, ReadExtent, WriteManner};
 use read_set::{ABSENT, Coverage, ReadEntry, ReadHistory, ReadKey, ReadSet};
 
-/// Texts rather than what they say: most events of a session do not look into them.
+/// The gate stores encoded texts, because most events do not need their content.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StaleGate {
     /// The read set.
     #[serde(skip_serializing_if = "String::is_empty")]
     seen: String,
-    /// Files that are being read, as they were when that began.
+    /// Files that are being read, with their version at the start of the read.
     #[serde(skip_serializing_if = "String::is_empty")]
     open: String,
-    /// When git last moved the whole tree for this session.
+    /// The time when git last moved the whole tree for this session.
     #[serde(skip_serializing_if = "Option::is_none")]
     moved: Option<Timestamp>,
 }
@@ -54,18 +55,18 @@ pub struct Settings {
     pub mode: StaleMode,
 }
 
-/// When a write is refused.
+/// When Sprag refuses a write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StaleMode {
     Off,
-    /// Where there are intents or other sessions at work, and in stages.
+    /// In stages, and in repositories with intents or other active sessions.
     #[default]
     Auto,
     Always,
 }
 
-/// Characters of a command's output that a client shows.
+/// Maximum bytes of command output that a client shows.
 const PRINTED_BYTES: u64 = 30_000;
 
 /// Asks for the state of files that a call reads. Files that it writes are leased.
@@ -78,15 +79,14 @@ impl Gate for StaleGate {
     type Question = Question;
     type Answer = Option<StaleFacts>;
 
-    const ABOUT: &'static str =
-        "a file that changed since the session saw it is read again before it is written";
+    const ABOUT: &'static str = "refuses a write to a file that changed since the session read it";
     const SECTION: SettingSection = SettingSection {
         name: "stale",
         defaults: "\
-# Writes to files that changed since the session saw them.
+# Writes to files that changed since the session read them.
 [stale]
-# They are refused: `auto` where there are intents or other sessions at work and in stages of a
-# plan, `always`, or `off`.
+# Refuse such writes: `auto` (in stages of a plan, and where there are intents or other active sessions),
+# `always`, or `off`.
 mode = \"auto\"
 ",
         keys: &[Setting { name: "mode", tighten: Tighten::Ranked(&["off", "auto", "always"]) }],
@@ -184,7 +184,7 @@ impl StaleGate {
         }
         let coverage = match (&entry, &file.own) {
             (Some(entry), _) if self.is_same(known, entry, file, &version, input) => Some(entry.coverage),
-            // Its own writing, of which nobody told how it ended.
+            // Its own earlier write, whose end was not reported.
             (_, Some(own)) if own.manner == WriteManner::Overwrite || own.before.is_none() => {
                 Some(Coverage::Full)
             }
@@ -218,7 +218,7 @@ impl StaleGate {
             let stamp = known.get(ReadKey::new("stamp", agent(input), &file.real));
             version.content.is_none() && stamp.is_some_and(|stamp| stamp.content == version.stamp)
         };
-        // What git put there nobody wrote: unless somebody did since.
+        // Git wrote this content, unless an agent wrote the file since then.
         let is_moved = entry.is_loose
             && file.author.is_none()
             && self.moved.is_some_and(|moved| version.changed <= moved);
@@ -248,7 +248,8 @@ impl StaleGate {
         as_note(&notes)
     }
 
-    /// A tree that git moved for this session is one it knows of.
+    /// Marks the read set as loose after git moved the tree for this session, because the session knows of
+    /// the change.
     fn follow_git(&mut self, call: &ToolCall, outcome: &ToolOutcome, input: &Input) {
         let failed = matches!(outcome, ToolOutcome::Failed { .. });
         if self.seen.is_empty() || failed || !file_access::moves_tree(call, input) {
@@ -267,7 +268,7 @@ enum StaleJudgement {
     Hold(Reason),
 }
 
-/// What is left to say of a write that destroys nothing unseen: whether somebody else is just writing.
+/// Returns the judgement of the write lease, for a write that destroys no unread content.
 fn claimed(file: &FileFacts, input: &Input) -> StaleJudgement {
     match &file.claim {
         LeaseState::None | LeaseState::Ours => StaleJudgement::Pass,
@@ -308,8 +309,8 @@ fn open_key(call: &ToolCall, file: &FileFacts) -> ReadKey {
     ReadKey::new("open", call_id(call).as_str(), &file.real)
 }
 
-/// What a file is when it is begun to be read. Its stamp tells of a change and back, and its content of one
-/// that is too quick for the clock of the file system.
+/// Returns the version of a file at the start of a read. The stamp reveals a change and its reversal; the
+/// content reveals a change that is too quick for file times.
 fn began_with(found: FileKind) -> content::ShortHash {
     match found {
         FileKind::File(version) => {
@@ -340,7 +341,7 @@ fn note_read(
         }
         FileKind::File(_) | FileKind::Directory | FileKind::Odd | FileKind::Unknown => return,
     };
-    // It changed while it was read: which version was shown, nobody knows.
+    // The file changed during the read, so the version that the agent saw is unknown.
     if began.is_some_and(|began| began != began_with(file.found)) {
         return;
     }
@@ -357,7 +358,7 @@ fn note_read(
         ReadExtent::Printed if version.bytes <= PRINTED_BYTES => u32::MAX,
         ReadExtent::Lines { .. } | ReadExtent::Printed | ReadExtent::Some => from_start,
     };
-    // When it began nobody else was there, and now somebody is: they may have come in between.
+    // Another session appeared during the read and may have changed the file.
     let is_sure = guard == GuardLevel::Off || began.is_some();
     let coverage = if read >= version.lines && is_sure && read > 0 {
         Coverage::Full
@@ -376,10 +377,10 @@ fn put(known: &mut ReadSet, file: &FileFacts, version: &FileVersionFact, coverag
     }
 }
 
-/// Bytes from which on a file is told by its stamp first.
+/// Bytes above which Sprag compares the stamp of a file first.
 pub const LARGE: u64 = 8 * 1024 * 1024;
 
-/// Notes what a call wrote. Gives back whether somebody else's work met it.
+/// Updates the read set after a write. Reports whether the write collided with another one.
 fn note_write(
     known: &mut ReadSet,
     file: &FileFacts,
@@ -403,7 +404,7 @@ fn note_write(
             let entry = find(known, input, &file.real).filter(|entry| Some(entry.content) == *before);
             let coverage = match (manner, before) {
                 (WriteManner::Overwrite, _) | (_, None) => Coverage::Full,
-                // What was not seen before is not seen by adding to it.
+                // Adding to a file does not show its other content.
                 _ => entry.map_or(Coverage::Lines(0), |entry| entry.coverage),
             };
             put(known, file, &version, coverage, input);
@@ -411,7 +412,7 @@ fn note_write(
         FileKind::Absent if is_own => known.put(ReadEntry::new(key, ABSENT, Coverage::Full)),
         FileKind::File(_) | FileKind::Absent | FileKind::Directory | FileKind::Odd | FileKind::Unknown => {}
     }
-    // Somebody had the file while this call wrote it, and it was not said what it would be.
+    // Another agent had the lease during this call, and the planned result is unknown.
     matches!(fit, EditFit::Shared { .. }) && !failed
 }
 
@@ -419,7 +420,7 @@ fn as_note(notes: &[String]) -> Vote {
     if notes.is_empty() { Vote::Pass } else { Vote::Note(Text::new(notes.join("\n"))) }
 }
 
-/// What a call is known by, from its request to its end.
+/// Returns the id that joins the request of a call with its end.
 pub fn call_id(call: &ToolCall) -> Text<128> {
     let without_id =
         || Text::new(Digest::hash_parts([call.name.as_str(), call.summary().as_str()]).to_string());

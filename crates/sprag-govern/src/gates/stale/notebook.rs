@@ -1,9 +1,9 @@
-//! Edits of notebooks: a cell is replaced, put in or taken out. What a client writes then is the same notebook
-//! in its own layout, without the outputs of the cell, so two of them are compared by their cells.
+//! Edits of notebooks: a cell is replaced, inserted or deleted. Clients write the notebook in another layout
+//! and without the outputs of the cell, so notebooks are compared by their cells.
 
 use serde_json::{Map, Value, json};
 
-/// The notebook after the edit, in some layout.
+/// Returns the notebook after the edit, in any layout.
 pub(crate) fn edited(input: &Value, before: &[u8]) -> Option<Vec<u8>> {
     let text = |name: &str| input.get(name).and_then(Value::as_str);
     let mut notebook: Value = serde_json::from_slice(before).ok()?;
@@ -30,7 +30,7 @@ pub(crate) fn edited(input: &Value, before: &[u8]) -> Option<Vec<u8>> {
     serde_json::to_vec(&notebook).ok()
 }
 
-/// By its own id, or as clients count them.
+/// Returns the position of a cell by its id, or by its number as clients count.
 fn position(cells: &[Value], id: &str) -> Option<usize> {
     let known = cells.iter().position(|cell| cell.get("id").and_then(Value::as_str) == Some(id));
     let counted =
@@ -38,7 +38,7 @@ fn position(cells: &[Value], id: &str) -> Option<usize> {
     known.or_else(counted)
 }
 
-/// Whether two notebooks say the same: cell by cell, without what running them leaves behind.
+/// Reports whether two notebooks are equal: cell by cell, without outputs.
 pub(crate) fn is_same(one: &[u8], other: &[u8]) -> bool {
     cells(one).is_some_and(|cells_of_one| cells(other) == Some(cells_of_one))
 }

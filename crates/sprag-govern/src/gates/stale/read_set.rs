@@ -1,11 +1,11 @@
-//! What a session has seen of which files. It is part of the session's state and is written with every event
-//! that changes it, so it is small: a bounded number of entries of 28 characters each, the oldest out first.
+//! The files and versions that a session has read. The read set is written with every event that changes it,
+//! so it is small: a limited number of entries of 28 characters, the oldest removed first.
 
 use sprag_base::digest::Digest;
 
 use super::content::ShortHash;
 
-/// Files of which a session knows what it saw. Of one that fell out it is as if it had never been read.
+/// Maximum number of entries. A file that drops out counts as never read.
 const ENTRIES: usize = 128;
 const BYTES: usize = 21;
 const CHARS: usize = BYTES / 3 * 4;
@@ -19,10 +19,10 @@ pub struct ReadSet {
     entries: Vec<ReadEntry>,
 }
 
-/// The read set as one agent of the session knows it.
+/// The read set from the view of one agent of the session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadHistory {
-    /// As it is written: few calls look into it.
+    /// The encoded read set, because few calls need it.
     known: String,
     agent: String,
 }
@@ -32,19 +32,19 @@ impl ReadHistory {
         ReadHistory { known: known.to_owned(), agent: agent.to_owned() }
     }
 
-    /// Returns what the agent last saw of a file.
+    /// Returns the version of a file that the agent last read.
     pub fn seen(&self, real: &str) -> Option<ReadEntry> {
         ReadSet::parse(&self.known).find(&self.agent, real).copied()
     }
 
-    /// Reports whether a large file has the stamp it had when it was last looked at.
+    /// Reports whether a large file still has the stamp of its last reading.
     pub fn knows_stamp(&self, real: &str, stamp: ShortHash) -> bool {
         let known = ReadSet::parse(&self.known);
         known.get(ReadKey::new("stamp", &self.agent, real)).is_some_and(|entry| entry.content == stamp)
     }
 }
 
-/// A file by its path and whoever looked at it.
+/// A key from the path of a file and its reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadKey([u8; 6]);
 
@@ -53,23 +53,23 @@ pub struct ReadEntry {
     key: ReadKey,
     pub content: ShortHash,
     pub coverage: Coverage,
-    /// Git has moved the whole tree since.
+    /// Git moved the whole tree since.
     pub is_loose: bool,
 }
 
-/// How much of a file was seen.
+/// The part of a file that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Coverage {
-    /// So many lines from its start; what else was seen does not add up.
+    /// This many lines from the start; other parts do not count.
     Lines(u32),
     Full,
 }
 
-/// Stands for a file that is not there.
+/// Version of a missing file.
 pub const ABSENT: ShortHash = [0; 12];
 
 impl ReadKey {
-    /// `agent` is empty for the session's own.
+    /// Builds a key. `agent` is empty for the session's own agent.
     pub fn new(kind: &str, agent: &str, path: &str) -> ReadKey {
         let [_, _, key @ ..] = Digest::hash_parts([kind, agent, path]).below(1 << 48).to_be_bytes();
         ReadKey(key)
@@ -83,7 +83,7 @@ impl ReadEntry {
 }
 
 impl ReadSet {
-    /// What cannot be read is nothing that was seen.
+    /// Parses a read set. Entries that cannot be read are dropped.
     pub fn parse(text: &str) -> ReadSet {
         let entries = text.as_bytes().chunks_exact(CHARS).take(ENTRIES).filter_map(decode);
         ReadSet { entries: entries.collect() }
@@ -93,8 +93,8 @@ impl ReadSet {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
-    /// Returns what an agent last saw of a file. A sub-agent starts with what the session's own agent has seen,
-    /// and sees for itself from then on.
+    /// Returns the version of a file that an agent last read. A sub-agent starts with the read set of the
+    /// session's own agent.
     pub fn find(&self, agent: &str, real: &str) -> Option<&ReadEntry> {
         let own = self.get(ReadKey::new("", agent, real));
         own.or_else(|| self.get(ReadKey::new("", "", real)))

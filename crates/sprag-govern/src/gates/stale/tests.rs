@@ -1,4 +1,4 @@
-//! The gate by itself: what it asks for, what it takes for seen, and what it makes of what the host found.
+//! Tests of the gate alone: its questions, its read set, and its votes on the facts of the host.
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ struct Play {
     now: i64,
 }
 
-/// What the host finds of the file.
+/// The facts of the host about the file.
 #[derive(Clone)]
 struct At {
     guard: GuardLevel,
@@ -105,7 +105,7 @@ impl Play {
         self.ended("Read", &at(found));
     }
 
-    /// Files that are looked at, and files that are leased.
+    /// Files that the gate asks about, and files that it leases.
     fn looked_at(&mut self, tool: &str) -> (usize, usize) {
         let input = self.input(Event::ToolRequested { call: call(tool) });
         let session = SessionFacts::default();
@@ -147,7 +147,7 @@ fn a_file_that_changed_while_it_was_read_was_not_seen() {
     play.asks("Read", &at(text("one\n")));
     play.ended("Read", &at(text("two\n")));
     assert_eq!(play.asks("Write", &at(text("two\n"))), "unread_file");
-    // Nobody else was there when it began, and somebody is now.
+    // No other session was active at the start of the read, and one is now.
     play.asks("Read", &At { guard: GuardLevel::Off, ..at(text("two\n")) });
     play.ended("Read", &at(text("two\n")));
     assert_eq!(play.asks("Write", &at(text("two\n"))), "unread_file");

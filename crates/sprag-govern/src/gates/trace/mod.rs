@@ -1,5 +1,5 @@
-//! Every change leaves a record of what it changed and which intent it served. What an agent declares to be
-//! a refactoring and is seen to change behaviour holds its stop, with the place where it is seen.
+//! Records each change and the intent that it served. A change that was declared a refactoring and visibly
+//! changes behaviour holds the stop. The hold names the line.
 
 mod settings;
 #[cfg(test)]
@@ -27,25 +27,25 @@ pub use settings::{Mismatch, Settings, TraceMode};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TraceGate {
-    /// What was checked out when commits were last looked at.
+    /// The commit that was checked out when commits were last read.
     #[serde(skip_serializing_if = "Option::is_none")]
     head: Option<Text<64>>,
-    /// The work that was last judged as a whole.
+    /// Digest of the work that was last judged as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     judged: Option<Digest>,
-    /// Where it is seen to change behaviour.
+    /// The place where the work visibly changes behaviour.
     #[serde(skip_serializing_if = "Option::is_none")]
     witness: Option<BehaviourWitness>,
 }
 
-/// Asks what was changed and has no record yet.
+/// Asks for changes that have no record yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Question {
-    /// By the call that has ended.
+    /// Changes of the call that ended.
     Call,
-    /// By commits, if something else is checked out than when they were last looked at.
+    /// Changes of commits, if another commit is checked out than at the last reading.
     Commit { since: Option<Text<64>> },
-    /// By anything, and what all of it comes to unless it is the work that was judged last.
+    /// All changes, and the classification of the whole work unless it equals the work judged last.
     Stop { since: Option<Text<64>>, judged: Option<Digest> },
 }
 
@@ -54,7 +54,7 @@ impl Gate for TraceGate {
     type Question = Question;
     type Answer = Option<TraceFindings>;
 
-    const ABOUT: &'static str = "writes down what was changed, and for which intent";
+    const ABOUT: &'static str = "records each change and the intent that it served";
     const SECTION: SettingSection = settings::SECTION;
 
     fn ask(&self, ask: &Ask<'_, Settings>, _shared: &SharedFacts) -> Option<Question> {
@@ -65,7 +65,7 @@ impl Gate for TraceGate {
             Event::ToolFinished { call, outcome } if !matches!(outcome, ToolOutcome::Failed { .. }) => {
                 self.of_call(call)
             }
-            // A command that failed may have written before.
+            // A command that failed may have written files first.
             Event::ToolFinished { call, .. } if call.effect == ToolEffect::Exec => self.of_call(call),
             Event::StopRequested(_) | Event::SessionEnded { .. } if ask.session.changed => {
                 Some(Question::Stop { since: self.head.clone(), judged: self.judged })
@@ -94,8 +94,8 @@ impl TraceGate {
     fn of_call(&self, call: &ToolCall) -> Option<Question> {
         match call.effect {
             ToolEffect::Write => Some(Question::Call),
-            // Whatever else a command has changed is found at the stop; a commit is looked at while what it
-            // is made of is fresh.
+            // A commit is read at once, while its sources are known. Other changes of a command are found at
+            // the stop.
             ToolEffect::Exec if call.command.as_ref().is_some_and(|line| line.contains("git")) => {
                 Some(Question::Commit { since: self.head.clone() })
             }
@@ -119,7 +119,8 @@ impl TraceGate {
         }
     }
 
-    /// What is only unproven may well be a refactoring: only what is seen to change holds.
+    /// Returns an obligation only for a visible change of behaviour. An unproven change may still be a
+    /// refactoring.
     fn judge(&self, cx: &GateCx<'_, TraceGate>) -> Vote {
         match (&self.witness, declared_refactor(cx.session)) {
             (Some(witness), Some(chosen)) if cx.settings.class_mismatch == Mismatch::Hold => {
@@ -134,7 +135,7 @@ fn declared_refactor(about: &SessionFacts) -> Option<&SelectedIntent> {
     about.intent.as_ref().filter(|chosen| chosen.class == DeclaredClass::Refactor)
 }
 
-/// Right after a write it is only said: the whole of it may still be one.
+/// Returns only a note right after a write, because the whole work may still be a refactoring.
 fn note(cx: &GateCx<'_, TraceGate>) -> Vote {
     let seen =
         cx.answer.iter().flat_map(|changed| &changed.traces).filter_map(ChangeRecord::change).find_map(
@@ -159,8 +160,8 @@ fn describe_witness(witness: &BehaviourWitness) -> String {
     let text = |spot: &sprag_trace::FilePosition| format!("`{}`", quoted(spot.text.as_str()));
     let was = match (&witness.before, &witness.after) {
         (Some(before), Some(after)) => format!(": {} became {}", text(before), text(after)),
-        (Some(before), None) => format!(": {} is gone", text(before)),
-        (None, Some(after)) => format!(": {} is new", text(after)),
+        (Some(before), None) => format!(": {} was removed", text(before)),
+        (None, Some(after)) => format!(": {} was added", text(after)),
         (None, None) => String::new(),
     };
     format!("declared as a refactoring, but behaviour changes at {place}{was}")
@@ -178,7 +179,7 @@ fn owe(witness: &BehaviourWitness, chosen: &SelectedIntent, cx: &GateCx<'_, Trac
         reason: Reason::new(
             "class_mismatch",
             describe_witness(witness),
-            format!("take it back, or say what it is: {select}"),
+            format!("undo the change, or declare its class: {select}"),
         ),
         items: vec![Text::from(witness.path.as_str())],
     }

@@ -1,4 +1,4 @@
-//! When changes are written down, and what is made of a declaration that does not hold.
+//! Settings of the trace gate.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,22 +8,22 @@ use sprag_base::settings::{SettingKey, SettingSection, Tighten};
 pub struct Settings {
     pub mode: TraceMode,
     pub class_mismatch: Mismatch,
-    /// A comment that says something else is a change of behaviour.
+    /// A changed comment counts as a change of behaviour.
     pub docs_are_behaviour: bool,
 }
 
-/// Where changes are written down.
+/// Where Sprag records changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TraceMode {
     Off,
-    /// Where there are intents, or a project directory of ours.
+    /// In repositories with intents or with a `.sprag` directory.
     #[default]
     Auto,
     Always,
 }
 
-/// What is done about a refactoring that is none.
+/// The reaction to a declared refactoring that changes behaviour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mismatch {
@@ -36,13 +36,13 @@ pub enum Mismatch {
 pub(crate) const SECTION: SettingSection = SettingSection {
     name: "trace",
     defaults: "\
-# Records of what was changed, and why.
+# Records of changes and their reasons.
 [trace]
-# They are written: `auto` where there are intents or a `.sprag` directory, `always`, or `off`.
+# Record changes: `auto` (where there are intents or a `.sprag` directory), `always`, or `off`.
 mode = \"auto\"
-# A change that was declared a refactoring and is seen to change behaviour: `hold` the stop, `note` it, or `off`.
+# A declared refactoring that visibly changes behaviour: `hold` the stop, `note` it, or `off`.
 class_mismatch = \"hold\"
-# Comments and docstrings that change make a refactoring a change of behaviour: `true` or `false`.
+# A changed comment or docstring counts as a change of behaviour: `true` or `false`.
 docs_are_behaviour = false
 ",
     keys: &[

@@ -119,7 +119,7 @@ fn a_refactoring_that_changes_behaviour_holds_the_stop_until_it_is_declared() {
     let Vote::Owe(owed) = vote else { panic!("{vote:?}") };
     assert_eq!(owed.reason.code.as_str(), "class_mismatch");
     assert!(owed.reason.why.as_str().contains("`a.rs:3`: `x + 1` became `x - 1`"), "{}", owed.reason.why);
-    // Nothing was looked at since, and it is still so.
+    // No fact is new, so the result stays the same.
     assert!(matches!(step(&mut gate, &about(DeclaredClass::Refactor), &stop(), &None).0, Vote::Owe(_)));
     assert_eq!(step(&mut gate, &about(DeclaredClass::Evolution), &stop(), &None).0, Vote::Pass);
     for other in [

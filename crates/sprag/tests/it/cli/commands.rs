@@ -53,8 +53,8 @@ fn a_story_is_told_from_the_records() {
     CLOCK  the session started (startup) in `ROOT/project`
     CLOCK  the user asked: merge it
     CLOCK  the agent wanted to use `Bash`: git merge other
-    CLOCK  the agent wanted to stop -> hold by `integrity`: conflict markers are left in `a.txt:2`
-    CLOCK  debt `d-c9756b6e` was opened: conflict markers are left in `a.txt:2`
+    CLOCK  the agent wanted to stop -> hold by `integrity`: conflict markers in `a.txt:2`
+    CLOCK  debt `d-c9756b6e` was opened: conflict markers in `a.txt:2`
     CLOCK  the session ended (other)
     ");
     let story = sandbox.json(&["session", "explain", "s", "--json"]);
@@ -76,8 +76,8 @@ fn open_obligations_show_with_what_settles_them() {
     live sessions: 1
       s-1  claude  2 events, 1 holds
     open obligations: 1
-      integrity (s-1): conflict markers are left in `a.txt:2`
-        next: resolve them in the file, then stop again
+      integrity (s-1): conflict markers in `a.txt:2`
+        next: resolve the conflicts, then stop again
     debts: 0
     tracker: session
     ");
@@ -90,7 +90,7 @@ fn debts_are_listed_and_cleared() {
     exit 0
     --- stdout
     d-c9756b6e  integrity  TIME  left when the session ended
-      conflict markers are left in `a.txt:2`
+      conflict markers in `a.txt:2`
       next: mend the files in a session
       next: sprag debt clear d-c9756b6e --reason TEXT
     ");
@@ -438,17 +438,17 @@ fn the_demo_shows_the_main_job_and_touches_nothing() {
     let ran = sandbox.run(&["demo"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     for part in [
-        "held     sprag: conflict markers are left in `greeting.txt:1`",
+        "held     sprag: conflict markers in `greeting.txt:1`",
         "denied   sprag:",
         "told     sprag: debt",
         "held     sprag: a review is due",
         "denied   sprag: the author cannot approve its own work",
         "held     sprag: the review found issues: Eve is greeted twice",
-        "held     sprag: reflect before you stop",
-        "a reviewer says COMPLETE",
+        "held     sprag: reflection is due",
+        "a reviewer decided COMPLETE",
         "denied   sprag: You must cite a valid active Intent ID.",
         "denied   sprag: `notes.txt` is outside the scope of intent `GREET`.",
-        "greetings.txt` is not as this session saw it: session `session-5` wrote it",
+        "greetings.txt` changed since this session read it: session `session-5` wrote it",
         "GREET   ai  ",
         "no debts",
     ] {

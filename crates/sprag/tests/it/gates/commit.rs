@@ -194,7 +194,7 @@ fn a_very_long_change_is_looked_at_as_far_as_it_goes() {
     assert_eq!(told(&sandbox, "git commit -m x"), wanted);
     sandbox.write("big.txt", &"a line of text\n".repeat(400_000));
     git(&sandbox, &["add", "big.txt"]);
-    assert!(told(&sandbox, "git commit -m x").contains("not all of what would be committed"));
+    assert!(told(&sandbox, "git commit -m x").contains("not all lines of the commit could be checked"));
 }
 
 /// Nobody is trapped by a git that does not answer.
@@ -206,14 +206,11 @@ fn what_git_cannot_say_is_told_and_passes() {
     {
         let reply = sandbox.bash("s-1", command);
         let warning = reply["systemMessage"].as_str().unwrap_or_default();
-        assert!(
-            warning.contains("not all of what would be committed could be looked at"),
-            "{command}: {reply}"
-        );
+        assert!(warning.contains("not all lines of the commit could be checked"), "{command}: {reply}");
         assert_eq!(reply["hookSpecificOutput"], Value::Null, "{command}");
     }
     fs::write(sandbox.project.join(".git/index"), "broken").unwrap();
-    assert!(told(&sandbox, "git commit -m x").contains("not all of what would be committed"));
+    assert!(told(&sandbox, "git commit -m x").contains("not all lines of the commit could be checked"));
 }
 
 #[test]
@@ -224,7 +221,8 @@ fn codex_is_told_what_to_leave_out() {
     let command = format!("git commit -m 'x\n\n{body}\n\nCo-authored-by: Codex <codex@openai.com>'");
     let more = json!({"tool_name": "Bash", "tool_input": {"command": command}});
     let reply = sandbox.hook("codex", &payload("s-1", "PreToolUse", &sandbox.project, more));
-    let wanted = "sprag: messages are signed by people only, so leave this out: `Co-authored-by: Codex <codex@openai.com>`";
+    let wanted =
+        "sprag: only people may sign messages; leave this out: `Co-authored-by: Codex <codex@openai.com>`";
     assert_eq!(reason(&reply), wanted);
 }
 
@@ -241,10 +239,7 @@ fn a_rewrite_is_on_record() {
     let record = &sandbox.json(&["session", "records", "s-1", "--json"])["records"][0]["body"];
     assert_eq!(
         (&record["verdict"], &record["rewritten"]),
-        (
-            &json!("pass"),
-            &json!("messages are signed by people only, so leave this out: `Co-Authored-By: Claude`")
-        )
+        (&json!("pass"), &json!("only people may sign messages; leave this out: `Co-Authored-By: Claude`"))
     );
 }
 

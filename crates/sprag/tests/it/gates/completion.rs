@@ -174,7 +174,7 @@ fn what_is_left_to_do_is_named() {
     let sandbox = sandbox(&[]);
     add(&sandbox, "[completion]\nmandatory = [\"todo\"]\n");
     work(&sandbox, "s", "b.rs", "fn b() {}\n// TODO: mend it\n");
-    assert!(stop(&sandbox, "s", "All done.").contains("something is left to do in `b.rs:2`"));
+    assert!(stop(&sandbox, "s", "All done.").contains("open TODO or FIXME in `b.rs:2`"));
     work(&sandbox, "s", "b.rs", "fn b() {}\n");
     assert_eq!(stop(&sandbox, "s", "Hm."), "pass");
 }

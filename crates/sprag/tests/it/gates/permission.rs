@@ -323,9 +323,9 @@ fn what_a_script_did_to_a_guarded_file_is_undone() {
     done["tool_response"] = json!({"stdout": ""});
     let told = sandbox.event("s", "PostToolUse", done.clone()).to_string();
     for part in [
-        "pre-commit` was put back",
-        "own.toml` was put back",
-        "settings.json` was put back",
+        "pre-commit` was restored",
+        "own.toml` was restored",
+        "settings.json` was restored",
         "post-commit`: ",
     ] {
         assert!(told.contains(part), "{part}: {told}");
@@ -368,7 +368,7 @@ fn nothing_is_hidden_from_the_tree() {
     assert_eq!(sandbox.event("s", "PreToolUse", call.clone()), json!({}));
     fs::write(&exclude, "evil.py\n").unwrap();
     let told = sandbox.event("s", "PostToolUse", call).to_string();
-    assert!(told.contains("exclude` was put back"), "{told}");
+    assert!(told.contains("exclude` was restored"), "{told}");
     assert_eq!(fs::read_to_string(&exclude).unwrap(), "*.tmp\n");
 }
 

@@ -138,7 +138,7 @@ fn a_verdict_from_a_sandbox_is_taken_in_by_the_next_hook() {
     let token = reviewer_starts(&sandbox, "s");
     let inbox = inbox(&sandbox);
     fs::write(inbox.join("s.abcdef0123456788.json"), dropped(&token, "abcdef0123456788")).unwrap();
-    assert!(stop(&sandbox, "s").contains("ended without a verdict"), "nobody saw the reviewer decide");
+    assert!(stop(&sandbox, "s").contains("ended without a decision"), "nobody saw the reviewer decide");
     let token = reviewer_starts(&sandbox, "s");
     let call = json!({"tool_name": "Bash", "tool_input": {"command": "sprag decide COMPLETE --summary x"}});
     assert_eq!(sandbox.event("s", "PreToolUse", reviewer(call)), json!({}));
@@ -166,7 +166,7 @@ fn a_process_in_a_sandbox_decides_through_whoever_runs_it() {
         below_client(&sandbox, "", &["review", "run", "--client", "claude", "--session", "s", "--json"]);
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     let reply = fs::read_to_string(sandbox.home.join("reply")).unwrap();
-    assert!(reply.contains("a review is under way"), "{reply}");
+    assert!(reply.contains("a review is running"), "{reply}");
     assert!(ran.stdout.contains("from inside"), "{}", ran.stdout);
     assert_eq!(stop(&sandbox, "s"), "");
 }

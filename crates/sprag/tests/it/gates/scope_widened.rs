@@ -36,7 +36,7 @@ fn intents_that_a_program_rewrote_are_put_back() {
     let file = sandbox.project.join(".sprag/intents.yaml");
     for command in ["bash src/auth/x.sh", "npm test", "git merge --ff-only HEAD; bash src/auth/x.sh"] {
         let told = runs(&sandbox, command, || fs::write(&file, WIDE).unwrap());
-        assert!(told.contains("intents.yaml` was put back"), "{command}: {told}");
+        assert!(told.contains("intents.yaml` was restored"), "{command}: {told}");
         is_bound(&sandbox);
     }
 }
@@ -80,7 +80,7 @@ fn a_file_of_intents_that_a_program_made_does_not_count() {
     let told = runs(&sandbox, "bash x.sh", || {
         sandbox.write(".orchestration/active_intents.yaml", "active_intents:\n  - {id: ALL, name: x}\n");
     });
-    assert!(told.contains("active_intents.yaml` was put back"), "{told}");
+    assert!(told.contains("active_intents.yaml` was restored"), "{told}");
     assert!(!sandbox.project.join(".orchestration/active_intents.yaml").exists());
     assert_eq!(sandbox.run(&["intent", "select", "ALL", "--session", "s"]).code, 1);
     // Neither does a list of delicate intents that lost one.
@@ -100,7 +100,7 @@ fn intents_that_git_brought_along_stay() {
     sandbox.git(&["checkout", "-q", "main"]);
     select(&sandbox, "s", "AUTH");
     let told = runs(&sandbox, "git merge side && bash x.sh", || drop(sandbox.git(&["merge", "-q", "side"])));
-    assert!(!told.contains("put back"), "{told}");
+    assert!(!told.contains("was restored"), "{told}");
     assert_eq!(fs::read_to_string(sandbox.project.join(".sprag/intents.yaml")).unwrap(), WIDE);
 }
 
@@ -125,7 +125,7 @@ fn intents_behind_a_link_are_no_intents() {
 fn a_program_may_make_the_first_intents() {
     let sandbox = Sandbox::new();
     let told = runs(&sandbox, "bash x.sh", || drop(sandbox.write(".sprag/intents.yaml", WIDE)));
-    assert!(!told.contains("put back"), "{told}");
+    assert!(!told.contains("was restored"), "{told}");
     let reply: Value = write(&sandbox, "s", "x");
     assert_eq!(code(&reply), "intent_required");
 }

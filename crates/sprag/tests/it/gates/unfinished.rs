@@ -53,7 +53,7 @@ fn markers_are_seen_in_a_file_with_a_long_path() {
     let path = format!("{0}/{0}/{0}/c.txt", "d".repeat(90));
     sandbox.write(&path, CONFLICT);
     let told = stop(&sandbox);
-    assert!(told.contains("conflict markers are left in `dddd"), "{told}");
+    assert!(told.contains("conflict markers in `dddd"), "{told}");
     sandbox.write(&path, "one\n");
     assert_eq!(stop(&sandbox), "{}");
 }
@@ -65,7 +65,7 @@ fn markers_are_seen_in_the_last_of_many_files() {
     (0..600).for_each(|at| drop(sandbox.write(&format!("n/{at:04}"), "")));
     sandbox.write("z.txt", CONFLICT);
     let told = stop(&sandbox);
-    assert!(told.contains("conflict markers are left in `z.txt:2`"), "{told}");
+    assert!(told.contains("conflict markers in `z.txt:2`"), "{told}");
 }
 
 /// Beyond the bound nobody says that all is well.
@@ -77,7 +77,7 @@ fn more_files_than_are_looked_at_are_not_called_sound() {
     (0..2001).for_each(|at| drop(sandbox.write(&format!("n/{at:04}"), "")));
     sandbox.write("z.txt", CONFLICT);
     let told = stop(&sandbox);
-    assert!(told.contains("systemMessage") && told.contains("more than 2000 files have changed"), "{told}");
+    assert!(told.contains("systemMessage") && told.contains("more than 2000 files changed"), "{told}");
     assert_eq!(stop(&sandbox), told, "nor are they at the next stop");
     // What is seen is held for, whatever else there is.
     sandbox.write("a.txt", CONFLICT);
@@ -95,7 +95,7 @@ fn the_way_to_a_commit_can_be_pasted() {
             sandbox.write(path, "x\n");
         }
         let told = stop(&sandbox);
-        assert!(told.contains("is in no commit"), "{told}");
+        assert!(told.contains("not committed"), "{told}");
         git(&sandbox, next(&told));
         assert_eq!(stop(&sandbox), "{}", "{told}");
         let left = sandbox.git(&["status", "--porcelain"]).stdout;
@@ -128,7 +128,7 @@ fn work_behind_a_bit_of_the_index_is_in_no_commit() {
         git(&sandbox, &format!("git update-index {bit} a.txt"));
         sandbox.write("a.txt", "one\n2\nthree\n");
         let told = stop(&sandbox);
-        assert!(told.contains("is in no commit: `a.txt`"), "{bit}: {told}");
+        assert!(told.contains("are not committed: `a.txt`"), "{bit}: {told}");
         git(&sandbox, &format!("git update-index --no-{} a.txt && git commit -qam y", &bit[2..]));
         assert_eq!(stop(&sandbox), "{}", "{bit}");
     }
@@ -140,17 +140,17 @@ fn a_stash_is_no_commit() {
     git(&sandbox, "echo mine >> a.txt && git stash -q");
     sandbox.bash("s", "make");
     sandbox.write("a.txt", "one\n2\nthree\n");
-    assert!(stop(&sandbox).contains("is in no commit: `a.txt`"));
+    assert!(stop(&sandbox).contains("are not committed: `a.txt`"));
     git(&sandbox, "git stash -q");
     sandbox.bash("s", "git stash");
     let told = stop(&sandbox);
-    assert!(told.contains("is in a stash, and in no commit: `a.txt`"), "{told}");
-    assert!(stop(&sandbox).contains("in a stash"), "it still is");
+    assert!(told.contains("stashed, not committed: `a.txt`"), "{told}");
+    assert!(stop(&sandbox).contains("stashed, not committed"), "it still is");
     git(&sandbox, next(&told));
     sandbox.event("s", "UserPromptSubmit", json!({"prompt": "go on"}));
     sandbox.write("b.txt", "b\n");
     let told = stop(&sandbox);
-    assert!(told.contains("is in no commit: `a.txt`, `b.txt`"), "{told}");
+    assert!(told.contains("are not committed: `a.txt`, `b.txt`"), "{told}");
     // Something else may be stashed.
     git(&sandbox, "git add b.txt && git commit -qam y && echo other >> a.txt && git stash -q");
     sandbox.bash("s", "git commit");
@@ -163,7 +163,7 @@ fn work_that_was_given_up_is_not_owed() {
     git(&sandbox, "echo mine >> a.txt && git stash -q");
     sandbox.bash("s", "make");
     sandbox.write("a.txt", "one\n2\nthree\n");
-    assert!(stop(&sandbox).contains("is in no commit: `a.txt`"));
+    assert!(stop(&sandbox).contains("are not committed: `a.txt`"));
     git(&sandbox, "git checkout -q a.txt");
     sandbox.bash("s", "git checkout a.txt");
     assert_eq!(stop(&sandbox), "{}");

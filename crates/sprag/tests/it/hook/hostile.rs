@@ -150,7 +150,7 @@ fn a_git_that_does_not_answer_leaves_an_obligation_open() {
     sandbox.with_git("exit 1");
     let reply = sandbox.event("s", "Stop", json!({}));
     assert!(is_held(&reply), "what was owed still is");
-    assert!(warning(&reply).contains("git did not say"), "{reply}");
+    assert!(warning(&reply).contains("git could not list the changes"), "{reply}");
     assert_eq!(obligations(&sandbox), 1);
     sandbox.event("s", "SessionEnd", json!({"reason": "other"}));
     assert_eq!(debts(&sandbox), 1);
@@ -161,7 +161,7 @@ fn a_git_that_hangs_is_let_go_of_with_all_it_started() {
     let mut sandbox = conflicted();
     sandbox.with_git("sleep 7321 & exec sleep 7321");
     let reply = sandbox.event("s", "Stop", json!({}));
-    assert!(!is_held(&reply) && warning(&reply).contains("git did not say"), "{reply}");
+    assert!(!is_held(&reply) && warning(&reply).contains("git could not list the changes"), "{reply}");
     let left = std::process::Command::new("pgrep").args(["-f", "sleep 7321"]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&left.stdout), "");
 }

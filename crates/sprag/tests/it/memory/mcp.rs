@@ -117,7 +117,7 @@ fn an_intent_is_selected_through_the_broker() {
     let mut talk = Talk::begun(&sandbox, &[]);
     let mut select = |arguments: Value| talk.call("select_active_intent", arguments);
     let (why, is_error) = select(json!({"intent_id": "Z"}));
-    assert!(is_error && why.contains("intent_not_found") && why.contains("near it are `A`"), "{why}");
+    assert!(is_error && why.contains("intent_not_found") && why.contains("similar intents: `A`"), "{why}");
     let (why, is_error) = select(json!({"intent_id": "B"}));
     assert!(is_error && why.contains("intent_closed"), "{why}");
     assert!(select(json!({"intent_id": "A", "mutation_class": "X"})).1);

@@ -244,8 +244,11 @@ fn what_helped_is_told_to_who_fails_the_same_way() {
         done(session, "Bash", json!({"command": "make all"}));
     }
     let told = failed("d", 9)["hookSpecificOutput"]["additionalContext"].to_string();
-    assert!(told.contains("`make all` failed like this 3 times before; what helped then, as it was noted: changing `Makefile`"), "{told}");
-    assert!(told.contains("worth a learning"), "{told}");
+    assert!(
+        told.contains("`make all` failed like this 3 times before; recorded fix: changing `Makefile`"),
+        "{told}"
+    );
+    assert!(told.contains("consider a learning"), "{told}");
     assert_eq!(failed("d", 10), json!({}), "once is enough");
     assert_eq!(records(&sandbox, "episode").len(), 3);
     assert!(sandbox.run(&["memory", "stats"]).stdout.contains("worth a learning\n`make all` failed 3 times"));

@@ -129,7 +129,7 @@ fn what_is_similar_waits_for_a_word() {
         &["reflect", "--session", "s", "--merge", "0000000000"],
         json!([old]).to_string().as_bytes(),
     );
-    assert!(ran.code == 1 && ran.stderr.contains("there is no learning `0000000000`"), "{}", ran.stderr);
+    assert!(ran.code == 1 && ran.stderr.contains("learning `0000000000` does not exist"), "{}", ran.stderr);
 }
 
 #[test]

@@ -244,7 +244,7 @@ fn killed_at_every_write_the_views_are_the_same() {
     whole.play_all(&disk);
     let operations = usize::MAX - disk.left.get();
     let wanted = whole.views();
-    assert_eq!(wanted.debts, [("conflict markers are left in `a.txt:2`".to_owned(), true)]);
+    assert_eq!(wanted.debts, [("conflict markers in `a.txt:2`".to_owned(), true)]);
     assert_eq!(wanted.released, 1);
     assert!(operations > 20, "{operations}");
     for at in 0..operations {

@@ -1,4 +1,4 @@
-//! A session in a world of its own, for stories and laws of reviews.
+//! An isolated session, for stories and properties of reviews.
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ const TOOLS: &[ToolRow] = &[
     ToolRow { name: "Write", effect: ToolEffect::Write, paths: &["file_path"], command: None },
 ];
 
-/// A session in a world of its own.
+/// An isolated session.
 pub(crate) struct Desk {
     pub session: Session,
     pub policy: crate::settings::GovernSettings,

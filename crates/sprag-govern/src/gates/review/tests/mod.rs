@@ -1,4 +1,4 @@
-//! Stories of reviews, through the whole governor: what holds, what counts, and what is written down.
+//! Stories of reviews through the whole governor: holds, decisions and records.
 
 pub(super) mod fixture;
 
@@ -99,7 +99,7 @@ fn issues_reach_the_author_once_in_full_and_a_new_verdict_holds_again() {
     assert_eq!(desk.debts.open().len(), 0, "the approval meets the debt");
 }
 
-/// A question to the user passes; what was to be said is said at the next stop.
+/// A question to the user passes; the hold follows at the next stop.
 #[test]
 fn issues_are_not_lost_in_a_stop_that_passes() {
     let mut desk = Desk::new();
@@ -135,18 +135,18 @@ fn the_author_cannot_decide() {
         "bad_token"
     );
     desk.reviewer_starts();
-    // A token that was read elsewhere is worth nothing without the reviewer's own call.
+    // A stolen token is useless without the reviewer's own call.
     assert_eq!(held(desk.decide(ReviewResult::Complete, Some(TOKEN))).0, "not_reviewer");
     assert_eq!(held(desk.bash(reviewer(), "sprag decide COMPLETE --human --summary x")).0, "not_reviewer");
-    // Nor is a permit for another word.
+    // A permit for another decision does not count.
     desk.bash(reviewer(), "sprag decide ISSUES --summary x");
     assert_eq!(held(desk.decide(ReviewResult::Complete, Some(TOKEN))).0, "not_reviewer");
-    // Nor an old one.
+    // An expired permit does not count.
     desk.bash(reviewer(), "sprag decide COMPLETE --summary x");
     desk.now += 61;
     assert_eq!(held(desk.decide(ReviewResult::Complete, Some(TOKEN))).0, "not_reviewer");
     assert_eq!(desk.reviewer_decides(ReviewResult::Complete), Ruling::Pass);
-    // And it is used up.
+    // A used permit does not count.
     assert_eq!(held(desk.decide(ReviewResult::Complete, Some(TOKEN))).0, "no_review");
 }
 
@@ -208,7 +208,7 @@ fn prompts_during_a_review_do_not_reset_it() {
     assert_eq!(desk.state(), "in_review");
     assert_eq!(desk.reviewer_decides(ReviewResult::Complete), Ruling::Pass);
     assert_eq!(desk.stop(), Ruling::Pass);
-    // And what comes after is something new.
+    // Later work needs a new review.
     desk.prompt("thanks");
     assert_eq!(desk.state(), "idle");
     desk.work("t2");
@@ -239,14 +239,14 @@ fn a_gated_call_waits_for_a_review_and_then_runs() {
     assert_eq!(desk.log.iter().filter(|(kind, _)| *kind == "review.used").count(), 2);
 }
 
-/// A call that was approved and not yet made still waits when the work changes.
+/// An approved call that was not made yet waits again when the work changes.
 #[test]
 fn a_gated_call_is_not_forgotten_when_its_approval_dies() {
     let mut desk = Desk::new();
     held(desk.bash(Actor::Main, CLOSE));
     desk.approve();
     desk.work("t2");
-    assert!(held(desk.stop()).1.contains("`Bash` waits for it by rule `review.gate-1`"));
+    assert!(held(desk.stop()).1.contains("`Bash` waits for it under rule `review.gate-1`"));
     desk.approve();
     assert_eq!(desk.bash(Actor::Main, CLOSE), Ruling::Pass);
     desk.work("t3");
@@ -279,7 +279,7 @@ fn how_far_an_approval_reaches() {
     desk.now += 30;
     assert_eq!(held(desk.bash(Actor::Main, CLOSE)).0, "review_required");
 
-    // Whoever cannot write down that it was used does not use it.
+    // An approval is not used if its use cannot be recorded.
     let mut desk = approved(ApprovalScope::Tool, 0);
     desk.is_unlocked = true;
     held(desk.bash(Actor::Main, CLOSE));
@@ -344,7 +344,7 @@ fn a_reviewer_without_a_verdict_is_held_within_the_bounds() {
     assert_eq!(desk.outcomes(), ["no_decision"]);
 }
 
-/// The author's stop may come before the verdict of a reviewer that has just ended.
+/// The author's stop may come before the decision of a reviewer that has just ended.
 #[test]
 fn a_verdict_on_the_way_counts_after_the_authors_stop() {
     let mut desk = Desk::new();
@@ -451,7 +451,7 @@ fn a_reviewers_process_is_waited_for() {
     assert_eq!(desk.stop(), Ruling::Pass);
 }
 
-/// Whoever reviews in a session of its own is not reviewed in turn.
+/// A session that reviews another one is not reviewed itself.
 #[test]
 fn a_session_sent_to_review_owes_nothing() {
     let desk = Desk::new();

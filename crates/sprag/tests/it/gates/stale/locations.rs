@@ -28,7 +28,7 @@ fn the_same_file_in_another_worktree_is_noted_once() {
     let mine = desk.write_call("src/a.rs", "mine\n");
     let reply = desk.asks("mine", &mine).unwrap();
     let told = context(&reply);
-    assert!(told.contains("is also changed in the worktree") && told.contains("beside"), "{told}");
+    assert!(told.contains("also changed in worktree") && told.contains("beside"), "{told}");
     assert_eq!(context(&desk.asks("mine", &mine).unwrap()), "", "once is enough");
     // By its whole path it is the same file from anywhere.
     let from_here = desk.call("Write", json!({"file_path": beside.join("src/a.rs"), "content": "x\n"}));

@@ -223,7 +223,7 @@ fn whoever_wrote_it_is_named_and_what_changed_is_shown() {
     desk.file("src/a.rs", "a person was here\n");
     let (code, told) = desk.asks("mine", &mine).unwrap_err();
     assert_eq!(code, "stale_file");
-    assert!(told.contains("it was changed since"), "{told}");
+    assert!(told.contains("an unknown process wrote it"), "{told}");
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn what_somebody_else_made_is_not_overwritten_unseen() {
     let mine = desk.write_call("new", "mine\n");
     let (code, told) = desk.asks("mine", &mine).unwrap_err();
     assert_eq!(code, "stale_file");
-    assert!(told.contains("has not seen: session `other` wrote it"), "{told}");
+    assert!(told.contains("has not read: session `other` wrote it"), "{told}");
     desk.runs("mine", "grep theirs new");
     assert_eq!(desk.code("mine", &mine), "stale_file", "a part of it is not all of it");
     // What it adds is its own; what was there before is not.
@@ -263,7 +263,7 @@ fn only_intents_ask_for_reading_before_overwriting() {
     desk.runs("mine", "head -3 a");
     let (code, told) = desk.asks("mine", &write).unwrap_err();
     assert_eq!(code, "unread_file");
-    assert!(told.contains("only a part of it was read"), "{told}");
+    assert!(told.contains("only a part was read"), "{told}");
     desk.reads("mine", "a");
     assert_eq!(stale(&write), "unread_file", "a tool shows 2000 lines");
     let rest = desk.call("Read", json!({"file_path": desk.path("a"), "offset": 2001}));
@@ -317,7 +317,7 @@ fn one_writes_at_a_time() {
     assert_eq!(desk.code("other", &theirs), "pass");
     let (code, told) = desk.asks("mine", &desk.write_call("a", "mine\n")).unwrap_err();
     assert_eq!(code, "write_in_progress");
-    assert!(told.contains("just being written by session `other`"), "{told}");
+    assert!(told.contains("session `other` is writing it"), "{told}");
     assert_eq!(desk.code("mine", &desk.write_call("b", "mine\n")), "pass");
     desk.file("a", "theirs\n");
     assert_eq!(desk.code("mine", &desk.write_call("a", "mine\n")), "stale_file", "while the call runs");

@@ -375,7 +375,7 @@ fn who_asks_a_person_at_its_terminal_is_answered_there_and_goes_on() {
     let mut until = |state: &str| assert!(told.any(|line| line.contains(state)), "it is never {state}");
     until("asking");
     let review = desk.sandbox.run(&["stage", "review", "a"]).stdout;
-    assert!(review.contains("may it use `Bash`: make it"), "{review}");
+    assert!(review.contains("may the agent use `Bash`: make it"), "{review}");
     let said = desk.sandbox.run(&["stage", "resume", "a", "--answer", "yes, do"]);
     assert_eq!(said.code, 0, "{}", said.stderr);
     until("running");
