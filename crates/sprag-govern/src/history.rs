@@ -123,6 +123,18 @@ impl Projection for SessionList {
     }
 }
 
+/// Returns the start of a prompt on one line, cut between two words.
+fn first_words(prompt: &str) -> Text<PROMPT_CHARS> {
+    let line = prompt.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = one_line(&line);
+    if line.chars().count() <= PROMPT_CHARS {
+        return Text::from(line.as_str());
+    }
+    let cut: String = line.chars().take(PROMPT_CHARS - 3).collect();
+    let words = cut.rsplit_once(' ').map_or(cut.as_str(), |(words, _)| words);
+    Text::from(format!("{words}...").as_str())
+}
+
 /// Returns a record as a sentence for `sprag session explain`, or `None` for a record that readers do not
 /// need.
 pub fn sentence(record: &Record) -> Option<String> {

@@ -59,7 +59,7 @@ fn what_is_wrong_is_told_with_its_place() {
     let bad_id = |id: &str| format!("active_intents:\n  - id: {id}\n    owned_scope: []\n");
     for (text, place, part) in [
         (entry("owned_scope: ['../x']"), "3:19", "relative"),
-        (entry("owned_scope: [!src/x]"), "3:19", "quotes"),
+        (entry("owned_scope: [!src/x]"), "3:19", "quote a value"),
         (entry("owned_scope: x"), "3:18", "list"),
         (entry("status: OPEN"), "3:13", "unknown status"),
         (entry("name: [x]"), "3:11", "text"),

@@ -192,7 +192,7 @@ impl Failure {
 
     pub(crate) fn no_intent(id: &str, near: &[&Intent]) -> Failure {
         let failure =
-            Failure::new(ExitKind::No, "intent_not_found", format!("there is no intent `{}`", quoted(id)));
+            Failure::new(ExitKind::No, "intent_not_found", format!("intent `{}` does not exist", quoted(id)));
         match near.first() {
             Some(near) => failure.next(format!("sprag intent show {}", near.id)),
             None => failure.next("sprag intent list"),
@@ -200,7 +200,7 @@ impl Failure {
     }
 
     pub(crate) fn no_criterion(id: &str, key: &str) -> Failure {
-        let message = format!("intent `{id}` has no criterion `{}` that wants a person's word", quoted(key));
+        let message = format!("intent `{id}` has no criterion `{}` that a person accepts", quoted(key));
         Failure::new(ExitKind::No, "not_found", message).next(format!("sprag intent show {id}"))
     }
 

@@ -139,7 +139,7 @@ fn a_session_chooses_before_it_changes() {
     // Another session has chosen nothing.
     assert_eq!(code(&write(&sandbox, "t", "src/auth/a.rs")), "intent_required");
     assert!(stored_lines(&sandbox.store()).iter().any(|line| line.contains("\"intent.selected\"")));
-    let story = sandbox.run(&["explain", "s"]).stdout;
+    let story = sandbox.run(&["session", "explain", "s"]).stdout;
     assert!(story.contains("the agent selected intent `AUTH` (AST_REFACTOR)"), "{story}");
 }
 

@@ -28,10 +28,8 @@ fn changes_memory(words: &[String]) -> bool {
     match words.first().map(String::as_str) {
         Some("reflect") => !has("--schema") && !has("--help"),
         // A broker that a sub-agent starts would act for the session.
-        Some("mcp" | "answer" | "skip" | "import") => !has("--help"),
-        Some("learnings") => {
-            words.get(1).is_some_and(|verb| !["list", "show", "--help"].contains(&verb.as_str()))
-        }
+        Some("mcp" | "answer" | "skip") => !has("--help"),
+        Some("memory") => words.get(1).is_some_and(|verb| !has("--help") && !READS.contains(&verb.as_str())),
         _ => false,
     }
 }

@@ -53,7 +53,9 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         if !unmet.is_empty() {
             let told: Vec<String> = unmet
                 .iter()
-                .map(|criterion| format!("`{}` wants a person's word", quoted(criterion.text.as_str())))
+                .map(|criterion| {
+                    format!("needs a person's acceptance of `{}`", quoted(criterion.text.as_str()))
+                })
                 .collect();
             return Err(
                 Failure::checks_failed(&args.id, &told).next(format!("sprag intent accept {}", args.id))

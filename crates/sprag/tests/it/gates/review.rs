@@ -335,7 +335,7 @@ fn every_outcome_is_written_by_the_program() {
     assert_eq!(stats["templates"][0]["outcomes"], expected);
     assert_eq!(stats["templates"][0]["success"], 20);
     assert!(sandbox.run(&["review", "stats"]).stdout.contains("20 %"));
-    let explained = sandbox.run(&["explain", "success"]).stdout;
+    let explained = sandbox.run(&["session", "explain", "success"]).stdout;
     assert!(explained.contains("result of a review request (template `v1`): success"), "{explained}");
 }
 

@@ -399,7 +399,7 @@ fn an_update_that_went_wrong_is_told_and_both_versions_are_kept() {
     desk.file("a", "one, by hand\n");
     let reply = desk.ended("mine", &call);
     let told = context(&reply);
-    assert!(told.contains("lost_update: `"), "{told}");
+    assert!(told.contains("lost_update: "), "{told}");
     let kept: Vec<&str> = told.split('`').filter(|part| part.contains("/claims/lost/")).collect();
     let texts: Vec<String> = kept.iter().map(|path| fs::read_to_string(path).unwrap()).collect();
     assert_eq!(texts, ["two\n", "one, by hand\n"]);
