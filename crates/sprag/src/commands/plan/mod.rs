@@ -17,7 +17,7 @@ use crate::failure::Failure;
 
 /// Plans: stages that agents work at, and how they are checked
 ///
-/// A plan is a Markdown file with one fence ```yaml sprag. docs/plans.md lists its fields.
+/// A plan is a Markdown file with one fence ```yaml sprag. docs/reference/plan-files.md lists its fields.
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]

@@ -29,23 +29,23 @@ pub(crate) fn is_up_to_date(path: &str, text: &str) {
 
 #[test]
 fn the_reference_of_the_configuration() {
-    let mut text = "# Configuration\n\nMade from the code: every key with its default, as `sprag config show --defaults` prints it.\nLayers, lowest first: these defaults, the user's `config.toml`, the project's `.sprag/config.toml`,\n`.sprag/local.toml`, and the environment (`SPRAG_CIRCUIT_BREAKER__MAX_BLOCKS=2`). `sprag config show` tells\nwhere each value comes from.\n\n```toml\n".to_owned();
+    let mut text = "# Configuration\n\nThe tests generate this page from the code. `sprag config show --defaults` prints the same text.\n\nA higher layer overrides a lower one. Layers, lowest first: these defaults, the user's `config.toml`, the project's\n`.sprag/config.toml`, `.sprag/local.toml`, and the environment (`SPRAG_CIRCUIT_BREAKER__MAX_BLOCKS=2`).\n`sprag config show` prints the layer of each value.\n\n```toml\n".to_owned();
     text.push_str(&sprag_host::config::defaults());
-    text.push_str("```\n\n## What a project may change before you trust it\n\n| key | an untrusted project may set it |\n|---|---|\n");
+    text.push_str("```\n\n## Settings of an untrusted project\n\nA project file can tighten settings before you trust it with `sprag trust`.\n\n| key | allowed before trust |\n|---|---|\n");
     for section in sections() {
         for key in section.keys {
             text.push_str(&format!("| `{}.{}` | {} |\n", section.name, key.name, key.tighten.sentence()));
         }
     }
-    is_up_to_date("docs/config.md", &text);
+    is_up_to_date("docs/reference/configuration.md", &text);
 }
 
 #[test]
 fn the_reference_of_the_commands() {
     let sandbox = Sandbox::new();
-    let mut text = "# Commands\n\nMade from the code: what `--help` prints. Exit codes: 0 done; 1 the answer is no (refused, failed, not found, held); 2\nusage or configuration, before any work; 3 done, but some input lines were bad; 4 a failure of our own (disk, lock,\nchild); 128 and the number of a signal: ended by it, in good order (`sprag run --foreground`). `sprag hook` always ends with 0.\n".to_owned();
+    let mut text = "# Commands\n\nThe tests generate this page from the output of `--help`.\n\n| exit code | meaning |\n|---|---|\n| 0 | done; `sprag hook` always exits with 0 |\n| 1 | the answer is no: refused, failed, not found, on hold |\n| 2 | wrong usage or configuration; Sprag did nothing |\n| 3 | done, but some input lines were bad |\n| 4 | Sprag failed: disk, lock or child process |\n| 128 + N | `sprag run --foreground` stopped in order after signal N |\n".to_owned();
     describe(&sandbox, &[], &mut text);
-    is_up_to_date("docs/cli.md", &text);
+    is_up_to_date("docs/reference/commands.md", &text);
 }
 
 fn describe(sandbox: &Sandbox, path: &[&str], text: &mut String) {
@@ -80,7 +80,7 @@ fn listed(help: &str) -> Vec<String> {
 
 #[test]
 fn the_table_of_the_clients() {
-    let mut text = "# Clients\n\nMade from the code. *tested*: seen on the real client in the version named; *read*: found in the\nshipped program; *unusable*: only together with something Sprag never does.\n\n".to_owned();
+    let mut text = "# Clients\n\nThe tests generate this page from the code. *tested*: the tests saw it on the real client, in this version. *read*: found in the\nshipped program. *unusable*: works only with a feature that Sprag never uses.\n\n".to_owned();
     let cells = |cell: &dyn Fn(&Client) -> String| {
         CLIENTS.iter().map(|client| format!(" {} |", cell(client))).collect::<String>()
     };
@@ -103,7 +103,7 @@ fn the_table_of_the_clients() {
         cells(&|client| format!("`{}`", client.install.project_file))
     ));
     text.push_str(&format!("| after `sprag init` |{}\n", cells(&|client| client.install.after.to_owned())));
-    is_up_to_date("docs/clients.md", &text);
+    is_up_to_date("docs/reference/clients.md", &text);
 }
 
 fn user_file(client: &Client) -> String {
@@ -123,16 +123,15 @@ fn the_list_of_the_gates() {
         let closed = if closed.is_empty() { "-".to_owned() } else { closed.join(", ") };
         text.push_str(&format!("| {} | {} | `{}` | {closed} |\n", gate.name, gate.about, gate.section.name));
     }
-    is_up_to_date("docs/gates.md", &text);
+    is_up_to_date("docs/reference/gates.md", &text);
 }
 
-/// Tables of a plan's fields and of what can be wrong with one, within a document that is written by hand.
 #[test]
 fn the_fields_of_a_plan() {
-    let mut tables = String::new();
+    let mut tables = "# Plan files\n\nThe tests generate this page from the code. [Plans](../guides/plans.md) explains how to write one.\n".to_owned();
     for table in fields::TABLES {
         tables
-            .push_str(&format!("\n### {}\n\n| field | takes | default | |\n|---|---|---|---|\n", table.name));
+            .push_str(&format!("\n## {}\n\n| field | takes | default | |\n|---|---|---|---|\n", table.name));
         for field in table.fields {
             let Field { name, takes, default, about } = field;
             tables.push_str(&format!("| `{name}` | {takes} | {default} | {about} |\n"));
@@ -142,22 +141,12 @@ fn the_fields_of_a_plan() {
         let of = fields::TABLES.iter().flat_map(|table| table.fields).find(|of| of.name == *field).unwrap();
         assert!(names.iter().all(|name| of.about.contains(&format!("`{name}`"))), "{field}: {}", of.about);
     }
-    let mut codes = "\n| code | | when |\n|---|---|---|\n".to_owned();
+    tables.push_str("\n## Problems\n\n`sprag plan check` reports all problems of a plan at once.\n\n| code | | when |\n|---|---|---|\n");
     for code in ProblemCode::ALL {
         let weight = if code.weight() == Severity::Error { "error" } else { "warning" };
-        codes.push_str(&format!("| `{}` | {weight} | {} |\n", code.name(), code.about()));
+        tables.push_str(&format!("| `{}` | {weight} | {} |\n", code.name(), code.about()));
     }
-    let path = "docs/plans.md";
-    let text = fs::read_to_string(root().join(path)).unwrap_or_default();
-    is_up_to_date(path, &between(&between(&text, "fields", &tables), "codes", &codes));
-}
-
-/// The text with what stands between two marks replaced.
-fn between(text: &str, mark: &str, new: &str) -> String {
-    let (start, end) = (format!("<!-- {mark} -->\n"), format!("\n<!-- /{mark} -->"));
-    let (before, rest) = text.split_once(&start).unwrap();
-    let (_, after) = rest.split_once(&end).unwrap();
-    format!("{before}{start}{new}{end}{after}")
+    is_up_to_date("docs/reference/plan-files.md", &tables);
 }
 
 #[test]

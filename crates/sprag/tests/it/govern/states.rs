@@ -1,4 +1,4 @@
-//! `docs/states.md`, made by trying: from every state that can be reached, every event of a fixed
+//! `docs/reference/states.md`, made by trying: from every state that can be reached, every event of a fixed
 //! list is played, and what came of it is written down. Nothing in it is written by hand.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -304,7 +304,7 @@ fn the_states_of_the_gates() {
         }
     }
     text.push_str(&stages_of_plans());
-    is_up_to_date("docs/states.md", &text);
+    is_up_to_date("docs/reference/states.md", &text);
 }
 
 /// Every pair of a state and something that happens was tried.
