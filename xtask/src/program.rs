@@ -11,7 +11,7 @@ use crate::workspace;
 pub fn given_or_built(given: Option<&Path>) -> anyhow::Result<PathBuf> {
     match given {
         Some(path) => path.canonicalize().with_context(|| format!("no program at `{}`", path.display())),
-        None => build(workspace::cargo("build").arg("--release")),
+        None => build(workspace::cargo("build").args(["--profile", "dist"])),
     }
 }
 

@@ -52,6 +52,36 @@ pub(crate) fn heading(text: &str) {
     }
 }
 
+/// How a part of a line looks where there is colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tone {
+    Plain,
+    Dim,
+    Name,
+    Good,
+    Bad,
+}
+
+/// Prints a line whose parts have a tone; without colour the same text.
+pub(crate) fn toned(parts: &[(Tone, &str)]) {
+    let has_colour = has_colour();
+    let text: String = parts
+        .iter()
+        .map(|(tone, text)| {
+            let code = match tone {
+                Tone::Plain => "0",
+                Tone::Dim => "2",
+                Tone::Name => "36",
+                Tone::Good => "32",
+                Tone::Bad => "31",
+            };
+            let text = shown(text);
+            if has_colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text }
+        })
+        .collect();
+    text_raw(&format!("{}\n", text.trim_end()));
+}
+
 /// Session ids, file names and configuration come from outside: nothing of them moves a cursor.
 fn shown(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
@@ -121,7 +151,7 @@ pub(crate) fn table_sparing(head: &[&str], mut rows: Vec<Vec<String>>, spare: &[
     table(&head, &rows);
 }
 
-fn cut(text: &str, most: usize) -> String {
+pub(crate) fn cut(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
     }

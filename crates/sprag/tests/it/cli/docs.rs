@@ -113,7 +113,7 @@ fn user_file(client: &Client) -> String {
 
 #[test]
 fn the_list_of_the_gates() {
-    let mut text = "# Gates\n\nMade from the code: the gates in the order in which they are asked, and what each answers when Sprag\nitself fails at an event.\n\n| gate | what for | section | fails closed at |\n|---|---|---|---|\n".to_owned();
+    let mut text = "# Gates\n\nThe tests generate this page from the code. Sprag asks the gates in this order. A gate that fails closed refuses the call\nwhen Sprag itself fails at that event.\n\n| gate | purpose | configuration | fails closed at |\n|---|---|---|---|\n".to_owned();
     for gate in gates::ALL {
         let closed: Vec<&str> = EventKind::ALL
             .into_iter()

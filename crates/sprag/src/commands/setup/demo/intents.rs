@@ -1,4 +1,4 @@
-//! The part of the demo with intents: what is out of scope, what was not seen, and whose a line is.
+//! The acts of the demo about intents: scope, unseen changes, and the intent of a line.
 
 use std::fs;
 use std::path::Path;
@@ -7,11 +7,12 @@ use serde_json::{Value, json};
 
 use super::world::DemoWorld;
 use crate::failure::Failure;
+use crate::output::Tone;
 
 const INTENTS: &str = "\
 active_intents:
   - id: GREET
-    name: Greet everybody
+    name: Greet the team
     owned_scope: ['greetings.txt']
 ";
 const FILE: &str = "greetings.txt";
@@ -19,60 +20,76 @@ const FILE: &str = "greetings.txt";
 pub(crate) fn play(stage: &DemoWorld) -> Result<(), Failure> {
     out_of_scope(stage)?;
     unseen(stage)?;
-    whose_line(stage)
+    line_intents(stage)
 }
 
-/// A write needs an intent, and an intent owns only so much.
 fn out_of_scope(stage: &DemoWorld) -> Result<(), Failure> {
-    stage.title("6. A change serves an intent, and stays in its scope");
-    stage.say("A person has written `.sprag/intents.yaml`: the intent GREET owns `greetings.txt`.");
+    stage.title("Scoped: intent GREET owns `greetings.txt` and nothing else (.sprag/intents.yaml)");
     fs::create_dir_all(stage.project.join(".sprag"))?;
     fs::write(stage.project.join(".sprag/intents.yaml"), INTENTS)?;
     stage.git(&["add", "."])?;
-    stage.git(&["commit", "-q", "-m", "what this is for"])?;
-    stage.event("session-5", "SessionStart", json!({"source": "startup"}))?;
-    write(stage, "session-5", FILE, "hello everybody\n")?;
-    stage.command(&["intent", "select", "GREET", "--session", "session-5"], "")?;
-    write(stage, "session-5", "notes.txt", "bye\n")?;
+    stage.git(&["commit", "-q", "-m", "add intents"])?;
+    if stage.is_full() {
+        stage.event("session-5", "SessionStart", json!({"source": "startup"}))?;
+        write(stage, "session-5", FILE, "hello all\n")?;
+        stage.command(&["intent", "select", "GREET", "--session", "session-5"], "")?;
+        write(stage, "session-5", "notes.txt", "bye\n")?;
+    } else {
+        stage.ask("session-5", "SessionStart", json!({"source": "startup"}))?;
+        stage.actor("agent", Tone::Plain, "runs:", "sprag intent select GREET  (allowed)");
+        stage.sprag(&["intent", "select", "GREET", "--session", "session-5"], b"")?;
+    }
     let call =
         json!({"tool_name": "Bash", "tool_input": {"command": "cd . && sed -i s/hello/bye/ notes.txt"}});
     stage.event("session-5", "PreToolUse", call)?;
     Ok(())
 }
 
-/// Two sessions, one file.
+/// Plays two sessions that change the same file.
 fn unseen(stage: &DemoWorld) -> Result<(), Failure> {
-    stage.title("7. Nobody overwrites what they have not seen");
+    stage.title("Fresh: no session overwrites changes that it has not read");
     stage.ask("session-6", "SessionStart", json!({"source": "startup"}))?;
     stage.sprag(&["intent", "select", "GREET", "--session", "session-6"], b"")?;
-    stage.say("Another session works for the same intent, and reads the file:");
-    read(stage, "session-6")?;
-    stage.say("Meanwhile the first one changes a line of it:");
+    stage.say("  Session 6 reads the file. Session 5 changes a line of it. Now session 6 would undo that:");
+    stage.quietly_file("session-6", "Read", json!({"file_path": FILE}), show_file)?;
     let edit = json!({"file_path": FILE, "old_string": "hello Bob", "new_string": "good morning Bob"});
-    stage.file_tool("session-5", "Edit", edit, |path| {
+    stage.quietly_file("session-5", "Edit", edit, |path| {
         let text = fs::read_to_string(path)?;
         fs::write(path, text.replace("hello Bob", "good morning Bob"))?;
         Ok(json!({}))
     })?;
-    stage.say("The other one would take that away again, sees what has changed, and reads first:");
     let list = |bob: &str| format!("hello Ada\n{bob}\nhello Cleo\nhello Dan\nhello Eve\ngood evening Fay\n");
     write(stage, "session-6", FILE, &list("hello Bob"))?;
-    read(stage, "session-6")?;
-    write(stage, "session-6", FILE, &list("good morning Bob"))
+    stage.quietly_file("session-6", "Read", json!({"file_path": FILE}), show_file)?;
+    let text = list("good morning Bob");
+    stage.quietly_file("session-6", "Write", json!({"file_path": FILE, "content": text}), |path| {
+        fs::write(path, &text)?;
+        Ok(json!({}))
+    })
 }
 
-/// The commit is seen, and its lines have an intent.
-fn whose_line(stage: &DemoWorld) -> Result<(), Failure> {
-    stage.title("8. Who wrote this line, and why: sprag trace blame greetings.txt");
-    stage.tool("session-6", "git commit -qam 'greet Bob and Fay'", || {
-        sprag_host::git::in_own_repository(&stage.project, &["commit", "-qam", "greet Bob and Fay"])
-            .map(|_| ())
-    })?;
+/// Commits, and asks for the intent of each line.
+fn line_intents(stage: &DemoWorld) -> Result<(), Failure> {
+    stage.title("Traced: the intent of every line (sprag trace blame greetings.txt)");
+    let commit =
+        json!({"tool_name": "Bash", "tool_input": {"command": "git commit -qam 'greet Bob and Fay'"}});
+    stage.quietly("session-6", "PreToolUse", commit.clone())?;
+    stage.git(&["commit", "-qam", "greet Bob and Fay"])?;
+    stage.ask("session-6", "PostToolUse", commit)?;
     for session in ["session-5", "session-6"] {
-        stage.event(session, "Stop", json!({"last_assistant_message": "Greeted."}))?;
-        stage.event(session, "SessionEnd", json!({"reason": "other"}))?;
+        stage.ask(session, "Stop", json!({"last_assistant_message": "Greeted."}))?;
+        stage.ask(session, "SessionEnd", json!({"reason": "other"}))?;
     }
-    stage.show(&["trace", "blame", FILE])
+    if stage.is_full() {
+        return stage.show(&["trace", "blame", FILE]);
+    }
+    // Lines from before the first intent have none.
+    let ran = stage.sprag(&["trace", "blame", FILE], b"")?;
+    let printed = String::from_utf8_lossy(&ran.stdout).into_owned();
+    for line in printed.lines().filter(|line| line.starts_with("lines ") || line.contains(" GREET ")) {
+        stage.say(&format!("  {line}"));
+    }
+    Ok(())
 }
 
 fn write(stage: &DemoWorld, session: &str, file: &str, text: &str) -> Result<(), Failure> {
@@ -82,12 +99,11 @@ fn write(stage: &DemoWorld, session: &str, file: &str, text: &str) -> Result<(),
     })
 }
 
-fn read(stage: &DemoWorld, session: &str) -> Result<(), Failure> {
-    let shown = |path: &Path| -> std::io::Result<Value> {
-        let text = fs::read_to_string(path)?;
-        let lines = text.lines().count();
-        let file = json!({"filePath": path, "content": text, "numLines": lines, "startLine": 1, "totalLines": lines});
-        Ok(json!({"type": "text", "file": file}))
-    };
-    stage.file_tool(session, "Read", json!({"file_path": FILE}), shown)
+/// Returns what a client reports after it read a file.
+fn show_file(path: &Path) -> std::io::Result<Value> {
+    let text = fs::read_to_string(path)?;
+    let lines = text.lines().count();
+    let file =
+        json!({"filePath": path, "content": text, "numLines": lines, "startLine": 1, "totalLines": lines});
+    Ok(json!({"type": "text", "file": file}))
 }

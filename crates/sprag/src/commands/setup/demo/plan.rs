@@ -1,4 +1,4 @@
-//! A plan that is run: four stages, agents that are scripts, one that crashes and two that change the same line.
+//! The demo of a plan: four stages with scripted agents, of which one crashes and two change the same line.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ backoff: 1s
 gates: ["! grep -rq '^<<<<<<<' ."]
 stages:
   - id: words
-    description: "The words that are used."
+    description: "Writes the words."
     working_dir: .
     client: {command: [sh, AGENTS/words.sh]}
     acceptance: ["test -s words.txt"]
@@ -31,13 +31,13 @@ stages:
     client: {command: [sh, AGENTS/english.sh]}
     acceptance: ["grep -q Hello english.txt"]
   - id: german
-    description: "Greets in German, and writes to the same line of the list as the other."
+    description: "Greets in German. It changes the same line as the English stage."
     working_dir: .
     dependencies: [words]
     client: {command: [sh, AGENTS/german.sh]}
     acceptance: ["grep -q Hallo german.txt"]
   - id: both
-    description: "Uses what the others have made."
+    description: "Uses the files of both."
     working_dir: .
     dependencies: [english, german]
     client: {command: [sh, AGENTS/both.sh]}
@@ -47,7 +47,7 @@ stages:
 
 const TRUNK: &str = "refs/sprag/greetings/trunk";
 
-/// What an agent does that greets: the list has one line, which both of them want.
+/// Script of the two agents that greet: both change the only line of the list.
 const GREETER: &str = r#"set -e
 if grep -q '^## Conflict' "$SPRAG_BRIEF"; then
     git merge -q refs/sprag/greetings/trunk >/dev/null 2>&1 || true
@@ -63,7 +63,7 @@ git add -A && git commit -qm "LANGUAGE"
 pub(crate) fn play(stage: &DemoWorld, root: &Path) -> Result<(), Failure> {
     let agents = root.join("agents");
     fs::create_dir_all(&agents)?;
-    // Its worktree is all it may write to, and the next attempt finds it as it was.
+    // The marker is in the worktree, because the sandbox allows no other place and the next attempt finds it there.
     let crash = "if [ ! -e .crashed ]; then touch .crashed; echo 'cannot go on' >&2; exit 1; fi; rm .crashed";
     let greeter = |language: &str, word: &str, first: &str| {
         GREETER.replace("FIRST", first).replace("LANGUAGE", language).replace("WORD", word)
@@ -86,23 +86,23 @@ pub(crate) fn play(stage: &DemoWorld, root: &Path) -> Result<(), Failure> {
     for (key, value) in [("user.name", "an agent"), ("user.email", "agent@localhost")] {
         stage.git(&["config", key, value])?;
     }
-    stage.say("A plan of four stages. Each is worked at by an agent in a worktree of its own; here agents are scripts.");
-    stage.title("1. What waits for what: sprag plan graph");
+    stage.say("A plan with four stages. Each stage has an agent (here: a script) in its own git worktree.");
+    stage.title("Stage graph (sprag plan graph)");
     stage.show(&["plan", "graph", &plan])?;
-    stage.title("2. It runs until all is merged: sprag run --foreground, and sprag run logs");
+    stage.title("The run (sprag run --foreground)");
     let ran = stage.sprag(&["run", &plan, "--trust", "--foreground"], b"")?;
     if !ran.succeeded() {
         let said = String::from_utf8_lossy(&ran.stderr).into_owned();
-        return Err(Failure::demo(format!("the plan was not run: {said}")).next("sprag doctor"));
+        return Err(Failure::demo(format!("the run failed: {said}")).next("sprag doctor"));
     }
     tell(&happened(stage)?);
-    stage.title("3. What was merged, each tested as exactly that commit: git log --first-parent");
+    stage.title("Merged commits, each tested before it landed (git log --first-parent)");
     let merges = ["log", "--first-parent", "--format=%h %s", "--max-count=4", TRUNK];
     stage.git_says(&merges)?.lines().for_each(|line| output::line(format!("  {line}")));
-    stage.title("4. Both kept what they wrote: git show TRUNK:list.txt");
+    stage.title("Both changes of the conflicting line are kept (git show TRUNK:list.txt)");
     let list = stage.git_says(&["show", &format!("{TRUNK}:list.txt")])?;
     list.lines().for_each(|line| output::line(format!("  {line}")));
-    stage.title("5. Your branch moves when you say so: sprag run land");
+    stage.title("Your branch moves when you say so (sprag run land)");
     stage.show(&["run", "land", "greetings"])
 }
 
@@ -122,25 +122,29 @@ struct Logs {
 fn happened(stage: &DemoWorld) -> Result<Vec<LogLine>, Failure> {
     let ran = stage.sprag(&["run", "logs", "--json"], b"")?;
     let logs: Logs = serde_json::from_slice(&ran.stdout)
-        .map_err(|error| Failure::demo(format!("the records of the run were not told: {error}")))?;
+        .map_err(|error| Failure::demo(format!("cannot read the log of the run: {error}")))?;
     Ok(logs.lines)
 }
 
-/// What a newcomer may want to know of the records, and what they come to.
+/// Prints the decisive records of the run, and a summary.
 fn tell(lines: &[LogLine]) {
     let (Some(first), Some(last)) = (lines.first(), lines.last()) else { return };
     let count = |fits: fn(&str) -> bool| lines.iter().filter(|line| fits(&line.text)).count();
     for line in lines.iter().filter(|line| is_telling(&line.text)) {
         let millis = line.at.millis() - first.at.millis();
         let (seconds, tenths) = (millis / 1000, millis % 1000 / 100);
-        // A time of day says nothing here.
-        let text = line.text.split(" at 20").next().unwrap_or_default();
+        // The seconds since the start are more useful here than the time of day.
+        let text = match line.text.split(" at 20").next().unwrap_or_default() {
+            text if is_start(text) => "an agent starts",
+            text if is_landed(text) => "landed",
+            text => text,
+        };
         let whose = line.stage_id.as_deref().unwrap_or_default();
         output::line(format!("  {seconds:>2}.{tenths}s  {whose:<8} {text}"));
     }
     let millis = last.at.millis() - first.at.millis();
     output::line(format!(
-        "  {} stages in {}.{} s by {} agents: {} crashed and was replaced, {} resolved a conflict; {} merges were tested before they landed",
+        "  {} stages in {}.{} s by {} agents: {} crashed and was replaced, {} resolved a conflict, {} merges were tested",
         count(is_landed),
         millis / 1000,
         millis % 1000 / 100,

@@ -1,4 +1,4 @@
-//! The throwaway world of the demo: a home, a repository, and this program run in them.
+//! The throwaway home and repository of the demo, and this program run in them.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -11,21 +11,34 @@ use sprag_host::git;
 use sprag_host::sys::exec::{self, ProcessSpec};
 
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Tone};
 
-/// The throwaway world the script plays in.
+/// The throwaway repository, home and program of a demo.
 pub(crate) struct DemoWorld {
     home: PathBuf,
-    pub project: PathBuf,
+    pub(super) project: PathBuf,
     program: PathBuf,
+    detail: Detail,
 }
 
+/// How much of the demo is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// The decisive events.
+    Short,
+    /// Every event.
+    Full,
+}
+
+/// Longest line of the short demo.
+const SHORT_LINE: usize = 118;
+
 impl DemoWorld {
-    pub(super) fn new(root: &Path) -> Result<DemoWorld, Failure> {
+    pub(super) fn new(root: &Path, detail: Detail) -> Result<DemoWorld, Failure> {
         let (home, project) = (root.join("home"), root.join("project"));
         fs::create_dir_all(&home)?;
         fs::create_dir_all(&project)?;
-        let stage = DemoWorld { home, project, program: std::env::current_exe()? };
+        let stage = DemoWorld { home, project, program: std::env::current_exe()?, detail };
         let greeting = stage.project.join("greeting.txt");
         stage.git(&["init", "-q", "-b", "main"])?;
         fs::write(&greeting, "hello\n")?;
@@ -45,9 +58,8 @@ impl DemoWorld {
     }
 
     pub(super) fn git_says(&self, args: &[&str]) -> Result<String, Failure> {
-        let ran = git::in_own_repository(&self.project, args).map_err(|error| {
-            Failure::demo(format!("git cannot be started: {error}")).next("git --version")
-        })?;
+        let ran = git::in_own_repository(&self.project, args)
+            .map_err(|error| Failure::demo(format!("cannot start git: {error}")).next("git --version"))?;
         if ran.succeeded() {
             Ok(String::from_utf8_lossy(&ran.stdout).into_owned())
         } else {
@@ -68,7 +80,26 @@ impl DemoWorld {
         output::heading(text);
     }
 
-    /// A shell call of the agent: asked for, done unless denied, reported.
+    pub(super) fn is_full(&self) -> bool {
+        self.detail == Detail::Full
+    }
+
+    /// Prints what one of the actors says or does.
+    pub(super) fn actor(&self, who: &str, tone: Tone, word: &str, text: &str) {
+        let room = SHORT_LINE.saturating_sub(11 + word.chars().count());
+        for (at, line) in text.lines().enumerate() {
+            let (who, word) = if at == 0 { (who, word) } else { ("", "") };
+            let line = if self.is_full() { line.to_owned() } else { output::cut(line, room) };
+            output::toned(&[
+                (Tone::Name, &format!("  {who:<7}")),
+                (tone, word),
+                (Tone::Plain, if word.is_empty() { "" } else { " " }),
+                (Tone::Plain, &line),
+            ]);
+        }
+    }
+
+    /// Plays a shell call of the agent: the hook is asked, then the call is done unless it was refused.
     pub(super) fn tool(
         &self,
         session: &str,
@@ -85,18 +116,40 @@ impl DemoWorld {
         self.ask(session, "PostToolUse", done).map(|_| ())
     }
 
-    /// A call of a tool that reads or writes a file of the project.
+    /// Plays a call of a tool that reads or writes a file of the project.
     pub(super) fn file_tool(
+        &self,
+        session: &str,
+        tool: &str,
+        input: Value,
+        act: impl FnOnce(&Path) -> std::io::Result<Value>,
+    ) -> Result<(), Failure> {
+        self.call_file(session, tool, input, act, DemoWorld::event)
+    }
+
+    /// Plays such a call, which only the full demo prints.
+    pub(super) fn quietly_file(
+        &self,
+        session: &str,
+        tool: &str,
+        input: Value,
+        act: impl FnOnce(&Path) -> std::io::Result<Value>,
+    ) -> Result<(), Failure> {
+        self.call_file(session, tool, input, act, DemoWorld::quietly)
+    }
+
+    fn call_file(
         &self,
         session: &str,
         tool: &str,
         mut input: Value,
         act: impl FnOnce(&Path) -> std::io::Result<Value>,
+        send: fn(&DemoWorld, &str, &str, Value) -> Result<Value, Failure>,
     ) -> Result<(), Failure> {
         let path = self.project.join(input["file_path"].as_str().unwrap_or_default());
         input["file_path"] = json!(path);
         let call = json!({"tool_name": tool, "tool_input": input, "tool_use_id": "call-1"});
-        let reply = self.event(session, "PreToolUse", call.clone())?;
+        let reply = send(self, session, "PreToolUse", call.clone())?;
         if reply["hookSpecificOutput"]["permissionDecision"] == "deny" {
             return Ok(());
         }
@@ -105,31 +158,60 @@ impl DemoWorld {
         self.ask(session, "PostToolUse", done).map(|_| ())
     }
 
-    /// Sends one event through the hook and shows both sides of it.
+    /// Sends one event through the hook and prints both sides of it.
     pub(super) fn event(&self, session: &str, name: &str, more: Value) -> Result<Value, Failure> {
         let reply = self.ask(session, name, more.clone())?;
-        let about = ["prompt", "last_assistant_message"].iter().find_map(|key| more[*key].as_str());
-        let input = &more["tool_input"];
-        let file = input["file_path"].as_str().map(|path| path.rsplit('/').next().unwrap_or(path));
-        let file = file.map(|file| format!("{} {file}", more["tool_name"].as_str().unwrap_or_default()));
-        let about =
-            about.or_else(|| input["command"].as_str()).map(str::to_owned).or(file).unwrap_or_default();
-        output::line(format!("  {name:<17} {about}"));
-        let specific = &reply["hookSpecificOutput"];
-        let told = reply["reason"].as_str().or_else(|| specific["additionalContext"].as_str());
-        let verdict = match (&reply["decision"], &specific["permissionDecision"]) {
-            (Value::String(_), _) => "held",
-            (_, Value::String(_)) => "denied",
-            _ if told.is_some() => "told",
-            _ => return Ok(reply),
-        };
-        let refusal = specific["permissionDecisionReason"].as_str().unwrap_or_default();
-        let refusal: Value = serde_json::from_str(refusal).unwrap_or_default();
-        let text = told.or_else(|| refusal["message"].as_str()).unwrap_or_default();
-        for (at, line) in text.lines().enumerate() {
-            output::line(format!("    {:<8} {line}", if at == 0 { verdict } else { "" }));
+        let verdict = self.verdict(&reply);
+        let text = |key: &str| more[key].as_str().unwrap_or_default().to_owned();
+        match name {
+            "UserPromptSubmit" => self.actor("user", Tone::Plain, "", &text("prompt")),
+            "Stop" => self.act("stops:", &text("last_assistant_message"), verdict.is_none()),
+            "PreToolUse" => {
+                let input = &more["tool_input"];
+                let path = input["file_path"].as_str().unwrap_or_default();
+                let file = path.rsplit('/').next().unwrap_or(path);
+                match input["command"].as_str() {
+                    Some(command) => self.act("runs:", command, verdict.is_none()),
+                    None => self.act("calls:", &format!("{} {file}", text("tool_name")), verdict.is_none()),
+                }
+            }
+            _ if self.is_full() => self.actor("client", Tone::Dim, "", name),
+            _ => {}
+        }
+        if let Some((tone, word, text)) = verdict {
+            self.actor("sprag", tone, word, &text);
         }
         Ok(reply)
+    }
+
+    /// Sends an event that only the full demo prints.
+    pub(super) fn quietly(&self, session: &str, name: &str, more: Value) -> Result<Value, Failure> {
+        if self.is_full() { self.event(session, name, more) } else { self.ask(session, name, more) }
+    }
+
+    /// Prints what the agent does, and whether Sprag lets it.
+    fn act(&self, word: &str, text: &str, is_allowed: bool) {
+        let text = if is_allowed { format!("{text}  (allowed)") } else { text.to_owned() };
+        self.actor("agent", Tone::Plain, word, &text);
+    }
+
+    /// Returns what Sprag answered, with its tone; `None`: the call or stop is allowed without a word.
+    fn verdict(&self, reply: &Value) -> Option<(Tone, &'static str, String)> {
+        let specific = &reply["hookSpecificOutput"];
+        let refusal = specific["permissionDecisionReason"].as_str().unwrap_or_default();
+        let refusal: Value = serde_json::from_str(refusal).unwrap_or_default();
+        let refusal = refusal["message"].as_str();
+        let context = specific["additionalContext"].as_str();
+        let (tone, word, text) = match (reply["reason"].as_str(), refusal, context) {
+            (Some(reason), _, _) => (Tone::Bad, "holds the stop:", reason),
+            (_, Some(refusal), _) => (Tone::Bad, "refuses:", refusal),
+            (_, _, Some(context)) => (Tone::Good, "adds to the context:", context),
+            (None, None, None) => return None,
+        };
+        let text =
+            text.strip_prefix("sprag: ").unwrap_or(text).replace(&format!("{}/", self.project.display()), "");
+        let lines: Vec<&str> = text.lines().filter(|line| self.is_full() || is_decisive(line)).collect();
+        Some((tone, word, lines.join("\n")))
     }
 
     pub(super) fn ask(&self, session: &str, name: &str, mut payload: Value) -> Result<Value, Failure> {
@@ -153,42 +235,29 @@ impl DemoWorld {
         let told = self.ask(session, "SubagentStart", who.clone())?;
         let told = told["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default();
         let token = told.find("sprt_").and_then(|at| told.get(at..at + 37)).unwrap_or_default();
-        output::line(format!("  {:<17} {agent}, with a token nobody else has", "SubagentStart"));
+        self.actor("review", Tone::Plain, "", &format!("agent `{agent}` decides {word}: {message}"));
         let mut call = who.clone();
         call["tool_name"] = json!("Bash");
         call["tool_input"] = json!({"command": format!("sprag decide {word} --summary ... --token ...")});
-        self.event(session, "PreToolUse", call)?;
-        self.command(
-            &[
-                "decide",
-                word,
-                "--summary",
-                message,
-                "--message",
-                message,
-                "--session",
-                session,
-                "--token",
-                token,
-            ],
-            "",
-        )?;
+        self.quietly(session, "PreToolUse", call)?;
+        let decide = ["decide", word, "--summary", message, "--session", session, "--token", token];
+        let ran = self.sprag(&decide, b"")?;
+        if !ran.succeeded() {
+            return Err(Failure::demo("`sprag decide` failed"));
+        }
         self.ask(session, "SubagentStop", who).map(|_| ())
     }
 
-    /// A command of ours as an agent runs it, with what it prints.
+    /// Runs a `sprag` command as an agent does, and prints its output.
     pub(super) fn command(&self, args: &[&str], stdin: &str) -> Result<(), Failure> {
         let ran = self.sprag(args, stdin.as_bytes())?;
-        output::line(format!("  {:<17} sprag {}", "runs", args[0]));
-        for line in
-            String::from_utf8_lossy(&ran.stdout).lines().chain(String::from_utf8_lossy(&ran.stderr).lines())
-        {
-            output::line(format!("    {:<8} {line}", ""));
-        }
+        self.actor("agent", Tone::Plain, "runs:", &format!("sprag {}", args.join(" ")));
+        let printed = [&ran.stdout, &ran.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+        self.actor("sprag", Tone::Plain, "", printed.concat().trim_end());
         if ran.succeeded() { Ok(()) } else { Err(Failure::demo(format!("`sprag {}` failed", args[0]))) }
     }
 
-    /// Lets a command of ours speak for itself.
+    /// Prints the output of a `sprag` command.
     pub(super) fn show(&self, args: &[&str]) -> Result<(), Failure> {
         let ran = self.sprag(args, b"")?;
         for line in String::from_utf8_lossy(&ran.stdout).lines() {
@@ -215,4 +284,12 @@ impl DemoWorld {
         };
         Ok(exec::run(&run)?)
     }
+}
+
+/// Reports whether a line of a message belongs into the short demo: the fact, the learning, the next step.
+fn is_decisive(line: &str) -> bool {
+    const LONGEST_STEP: usize = 60;
+    let is_long_step = line.starts_with("  next:") && line.chars().count() > LONGEST_STEP;
+    let is_more = ["start the agent", "details: ", "also open", "- reflection is due"];
+    !is_long_step && !is_more.iter().any(|start| line.starts_with(start))
 }
