@@ -1,5 +1,5 @@
-//! `cargo xtask check`: everything that must hold before a change is handed in, quickest first. It
-//! stops at the first thing that does not.
+//! `cargo xtask check`: runs all checks that a change must pass, quickest first, and stops at the first
+//! failure.
 
 use std::process::Command;
 use std::time::Instant;
@@ -20,7 +20,7 @@ enum Run {
         args: &'static [&'static str],
     },
     Ours(fn(&[String]) -> anyhow::Result<()>),
-    /// A program not everybody has. What it looks for is also looked for before a release.
+    /// A program that is not always installed. A release makes the same check.
     Optional {
         program: &'static str,
         args: &'static [&'static str],
@@ -70,7 +70,7 @@ pub fn run(args: &[String]) -> anyhow::Result<()> {
         }
         println!("== {}: {:.1} s", step.name, step_started.elapsed().as_secs_f64());
     }
-    println!("== all of it: {:.1} s", started.elapsed().as_secs_f64());
+    println!("== total: {:.1} s", started.elapsed().as_secs_f64());
     Ok(())
 }
 

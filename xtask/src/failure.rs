@@ -1,14 +1,14 @@
-//! How a command ends badly: which exit code, and who has said what. In one place, so that
-//! commands only return errors and never exit themselves.
+//! The exit codes and messages of failed commands, in one place: commands return errors and never exit
+//! themselves.
 
 use std::fmt;
 use std::process::ExitCode;
 
-/// The arguments made no sense; nothing was done. Exit 2.
+/// Wrong arguments: the command did nothing. Exit 2.
 #[derive(Debug)]
 pub struct Usage(pub String);
 
-/// The command has already printed what is wrong, in its own form. Exit 1, and not a word more:
+/// A failure that the command has already printed in its own form. Exit 1 without another message, so that
 /// the last line of a report stays the last line.
 #[derive(Debug)]
 pub struct Told;

@@ -1,4 +1,4 @@
-//! `cargo xtask COMMAND`: what a developer runs on this repository and a user never sees.
+//! `cargo xtask COMMAND`: commands for developers of this repository.
 //!
 //! A command is one module with `pub fn run(args: &[String]) -> anyhow::Result<()>` and one line in
 //! `COMMANDS`.
@@ -26,29 +26,17 @@ struct Command {
 }
 
 const COMMANDS: &[Command] = &[
-    Command { name: "bench", about: "measure what a hook call costs", run: bench::run },
-    Command {
-        name: "check",
-        about: "everything that must hold before a change is handed in",
-        run: check::run,
-    },
+    Command { name: "bench", about: "measure the cost of a hook call", run: bench::run },
+    Command { name: "check", about: "run all checks that a change must pass", run: check::run },
     Command { name: "e2e", about: "run the real clients against a scripted model", run: e2e::run },
-    Command {
-        name: "eval",
-        about: "score the policy on labelled commands, and the memory on sets with a key",
-        run: eval::run,
-    },
+    Command { name: "eval", about: "score policy, memory and trace on labelled data", run: eval::run },
     Command {
         name: "recipe",
-        about: "prove that a gate and a client are one file and one line each",
+        about: "prove that a new gate or client needs one file and one line",
         run: recipe::run,
     },
-    Command {
-        name: "recorded",
-        about: "send payloads recorded elsewhere through the hook",
-        run: recorded::run,
-    },
-    Command { name: "tidy", about: "check what the compiler and the lints do not", run: tidy::run },
+    Command { name: "recorded", about: "send recorded payloads through the hook", run: recorded::run },
+    Command { name: "tidy", about: "check the rules of this repository", run: tidy::run },
 ];
 
 fn main() -> ExitCode {

@@ -1,8 +1,8 @@
-//! The folders of one throwaway user: a home, a project, a place for temporary files and a `bin`
-//! with the program under test.
+//! The folders of a temporary user: a home, a project, a folder for temporary files and a `bin` with the
+//! program under test.
 //!
-//! Nothing in these paths may contain the program's name: a client tells the model where it works,
-//! and `plain` asserts that the model hears of us nowhere.
+//! No path may contain the name of the program. A client tells the model its working directory, and the case
+//! `plain` asserts that the model never reads the name.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -19,20 +19,20 @@ pub struct Place {
 }
 
 impl Place {
-    /// Fills an empty folder; `program` is put on the path as `sprag`.
+    /// Fills an empty folder and puts `program` on the path as `sprag`.
     pub fn furnish(root: &Path, program: &Path, model_url: String) -> anyhow::Result<Place> {
         ensure!(
             !root.to_string_lossy().contains("sprag"),
-            "the work folder `{}` names the product; point TMPDIR elsewhere",
+            "the path of the work folder `{}` contains `sprag`; set TMPDIR to another directory",
             root.display()
         );
         let place = Place { root: root.to_path_buf(), model_url };
         for folder in [place.home(), place.project(), place.tmp(), place.bin()] {
             fs::create_dir_all(folder)?;
         }
-        // A copy: the program under test must not depend on what lies next to it.
+        // A copy, so that the program under test does not depend on files next to it.
         fs::copy(program, place.sprag()).with_context(|| format!("cannot copy `{}`", program.display()))?;
-        // Login shells set PATH anew, and Codex runs every command in one.
+        // Login shells set PATH again, and Codex runs every command in one.
         let profile = format!("export PATH='{}':\"$PATH\"\n", place.bin().display());
         fs::write(place.home().join(".profile"), &profile)?;
         fs::write(place.home().join(".zprofile"), &profile)?;
@@ -60,15 +60,15 @@ impl Place {
         self.bin().join("sprag")
     }
 
-    /// Puts a small script on the path, in place of a program that needs a network or cannot be had.
+    /// Puts a small script on the path, in place of a program that needs a network or is not available.
     pub fn stand_in(&self, name: &str, text: &str) -> anyhow::Result<()> {
         let path = self.bin().join(name);
         fs::write(&path, text)?;
         Ok(fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?)
     }
 
-    /// A command in the project, with an environment made from nothing: no key, no setting and no
-    /// home of the person who runs this can reach it.
+    /// Returns a command in the project with an empty environment. No key, setting or home of the caller can
+    /// reach it.
     pub fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command.env_clear().current_dir(self.project()).envs([
@@ -87,7 +87,7 @@ impl Place {
             ("GIT_COMMITTER_NAME", "e2e"),
             ("GIT_COMMITTER_EMAIL", "e2e@localhost"),
         ]);
-        // The discard port: whatever is not meant for the scripted model ends there.
+        // The discard port receives all traffic that is not for the scripted model.
         for name in ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
             command.env(name, "http://127.0.0.1:9");
         }
@@ -112,7 +112,7 @@ impl Place {
         Ok(())
     }
 
-    /// What differs from the one commit, one line each, ignored files too.
+    /// Returns the differences from the one commit, one line each, with ignored files.
     pub fn changes(&self) -> anyhow::Result<Vec<String>> {
         let status = self.git(&["status", "--porcelain", "--ignored", "--untracked-files=all"])?;
         Ok(status.lines().map(str::to_owned).collect())

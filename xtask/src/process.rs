@@ -1,5 +1,5 @@
-//! One child process with a deadline. Its output goes to files, not pipes: a child that outlives
-//! the client would hold a pipe open, and the files are there to read when a case failed.
+//! One child process with a deadline. Its output goes to files. A descendant that outlives the child would
+//! keep a pipe open, and the files help to examine a failed case.
 
 use std::fs::File;
 use std::os::unix::process::CommandExt as _;
@@ -26,12 +26,12 @@ pub struct Finished {
 pub enum Ending {
     Code(i32),
     Signal,
-    /// Killed with its whole process group.
+    /// The child was killed with its whole process group.
     Deadline,
 }
 
-/// Runs `command` in a process group of its own. `outputs` is a path without an ending: the files
-/// get `.out` and `.err`.
+/// Runs `command` in a separate process group. `outputs` is a path without an extension: the files get `.out`
+/// and `.err`.
 pub fn run(mut command: Command, outputs: &Path, deadline: Duration) -> anyhow::Result<Finished> {
     let program = command.get_program().to_string_lossy().into_owned();
     let (out, err) = (outputs.with_extension("out"), outputs.with_extension("err"));
@@ -40,12 +40,12 @@ pub fn run(mut command: Command, outputs: &Path, deadline: Duration) -> anyhow::
     let mut child = command.spawn().with_context(|| format!("cannot start `{program}`"))?;
     let pid = Pid::from_child(&child);
 
-    // Waits without reaping: until `child.wait` below the number cannot belong to another process,
-    // so the kill cannot hit a stranger.
+    // This waits without reaping. Until `child.wait` below, the process id cannot belong to another process,
+    // so the kill cannot hit one.
     let (ended, wait) = mpsc::channel();
     thread::spawn(move || {
         let waited = rustix::process::waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
-        ended.send(waited).discard("nobody listens after the deadline");
+        ended.send(waited).discard("after the deadline no receiver is left");
     });
     let in_time = wait.recv_timeout(deadline).is_ok();
     if !in_time {
@@ -61,7 +61,8 @@ pub fn run(mut command: Command, outputs: &Path, deadline: Duration) -> anyhow::
     })
 }
 
-/// A program on the PATH of the caller, links followed: a version manager's link is useless elsewhere.
+/// Returns the real path of a program on the PATH of the caller: a version manager's link does not work
+/// elsewhere.
 pub fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let candidates = std::env::split_paths(&path).map(|folder| folder.join(name));

@@ -1,4 +1,4 @@
-//! The program under test: given by the caller, or built from this workspace as it will be shipped.
+//! The program under test: the caller gives its path, or the workspace builds it like a release.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,8 +15,8 @@ pub fn given_or_built(given: Option<&Path>) -> anyhow::Result<PathBuf> {
     }
 }
 
-/// Runs a `cargo build`. Cargo says itself where the program is; the path depends on targets and
-/// settings of its own.
+/// Runs a `cargo build` and returns the path of the program. Cargo reports the path, which depends on its
+/// targets and settings.
 pub fn build(cargo: &mut Command) -> anyhow::Result<PathBuf> {
     cargo.args(["--package", "sprag", "--message-format=json-render-diagnostics"]);
     let output = cargo.stderr(Stdio::inherit()).output().context("cannot start `cargo`")?;

@@ -1,7 +1,7 @@
-//! `cargo xtask recorded DIR`: payloads recorded elsewhere, `DIR/CLIENT/*.json`, sent through the
-//! hook of this program. Each must be answered with exit code 0 and one JSON object, without a
-//! warning about the payload; so must the same with an unknown field, with any field but the
-//! required ones left out, and with its texts made very long.
+//! `cargo xtask recorded DIR`: sends recorded payloads, `DIR/CLIENT/*.json`, through the hook of this
+//! program. The hook must answer each with exit code 0 and one JSON object, without a warning about the
+//! payload. The same holds for three kinds of variants: with an unknown field, without any one optional
+//! field, and with very long texts.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::failure::Usage;
 use crate::program;
 
-/// Without these there is no event to speak of.
+/// Fields without which the hook cannot recognise the event.
 const REQUIRED: &[&str] = &["session_id", "hook_event_name", "tool_name"];
 
 pub fn run(args: &[String]) -> anyhow::Result<()> {
@@ -29,7 +29,7 @@ pub fn run(args: &[String]) -> anyhow::Result<()> {
         let name = client.file_name().and_then(OsStr::to_str).unwrap_or_default().to_owned();
         let files = sorted(&client)?;
         if !known.contains(&name) {
-            println!("skipped: {name} is no client of this program ({} payloads)", files.len());
+            println!("skipped: `{name}` is not a client of this program ({} payloads)", files.len());
             skipped += files.len();
             continue;
         }
@@ -44,8 +44,8 @@ pub fn run(args: &[String]) -> anyhow::Result<()> {
         }
     }
     println!("{passed} passed, {failed} failed, {skipped} skipped");
-    ensure!(failed == 0, "some payloads were not answered as they should be");
-    ensure!(passed > 0, "no payload was found in `{dir}`");
+    ensure!(failed == 0, "some payloads got a wrong answer");
+    ensure!(passed > 0, "no payload in `{dir}`");
     Ok(())
 }
 
@@ -69,10 +69,10 @@ fn try_file(sprag: &Path, client: &str, file: &Path) -> anyhow::Result<()> {
     let filled = text.replace("${PROJECT}", &place.path().display().to_string());
     let plain: Value = serde_json::from_str(&filled)?;
     if plain.get("hook_event_name").is_none() {
-        // Not a hook's payload: the input of a status line, say.
+        // Another kind of input, for example of a status line.
         return Ok(());
     }
-    let mut variants = vec![("as it is".to_owned(), plain.clone())];
+    let mut variants = vec![("unchanged".to_owned(), plain.clone())];
     let mut more = plain.clone();
     more["a_field_of_tomorrow"] = json!({"x": [1, null, "y"]});
     variants.push(("with an unknown field".to_owned(), more));
@@ -106,11 +106,11 @@ fn try_payload(sprag: &Path, client: &str, home: &Path, payload: &Value) -> anyh
         .spawn()?;
     child.stdin.take().context("stdin is a pipe")?.write_all(payload.to_string().as_bytes())?;
     let output = child.wait_with_output()?;
-    ensure!(output.status.success(), "it ended with {}", output.status);
-    let reply: Value = serde_json::from_slice(&output.stdout).context("the reply is no JSON")?;
+    ensure!(output.status.success(), "the hook ended with {}", output.status);
+    let reply: Value = serde_json::from_slice(&output.stdout).context("the reply is not JSON")?;
     if let Some(warning) = reply.get("systemMessage") {
-        bail!("it warned: {warning}");
+        bail!("the hook warned: {warning}");
     }
-    ensure!(reply.is_object(), "the reply is no object: {reply}");
+    ensure!(reply.is_object(), "the reply is not an object: {reply}");
     Ok(())
 }

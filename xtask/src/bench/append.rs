@@ -1,6 +1,5 @@
-//! What it costs that a binding record is on disk before the client hears of it: a held stop, which
-//! syncs, against the same stop with nothing wrong; and the bare append on the same disk, to see
-//! how much of that is the disk's.
+//! The cost of syncing a binding record to disk before the client gets the reply. A held stop, which syncs,
+//! is compared with the same stop that passes. A bare append on the same disk shows the share of the disk.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -14,9 +13,9 @@ use super::saved::Saved;
 use super::scene::Scene;
 use super::stats::Spread;
 
-/// These stops start git and wait for the disk; fewer rounds say enough.
+/// The limit on rounds: these stops start git and wait for the disk, so few rounds are enough.
 const MOST_ROUNDS: usize = 100;
-/// About one record.
+/// A line about as long as a record.
 const LINE: [u8; 400] = [b'x'; 400];
 
 #[derive(Serialize)]

@@ -1,5 +1,5 @@
-//! How soon a run of a thousand stages goes on after `kill -9`: from the start of the next daemon until all that was under
-//! way is under way again. Half of the stages are merged, as records and as commits.
+//! The time until a run of a thousand stages continues after `kill -9`. It lasts from the start of the next
+//! daemon until all interrupted stages run again. Half of the stages are merged, as records and as commits.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -18,7 +18,7 @@ const MERGED: usize = STAGES / 2;
 const SLOTS: usize = 4;
 const ROUNDS: usize = 10;
 const MOST: Duration = Duration::from_secs(2);
-/// Longer than anybody waits for it.
+/// The time after which the bench gives up.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub fn run(program: &Path) -> anyhow::Result<()> {
@@ -27,7 +27,7 @@ pub fn run(program: &Path) -> anyhow::Result<()> {
     let started = desk.home.join("started");
     let plan = write_plan(&desk, &started)?;
     let log = desk.project.join(".git/sprag/run/plans/p.jsonl");
-    // The first line is the program's own; what follows is written here.
+    // The program writes the first line of the log. The bench writes the following lines.
     let mut first = desk.command(program);
     first.arg("run").arg(&plan).args(["--trust", "--foreground"]);
     kill(up(first, &started, SLOTS)?)?;
@@ -53,13 +53,13 @@ pub fn run(program: &Path) -> anyhow::Result<()> {
         kill(daemon)?;
     }
     settle(&desk)?;
-    // The first one makes worktrees, which is git's time.
+    // The first round also makes worktrees, and that time belongs to git.
     times.remove(0);
     times.sort_unstable();
     let (median, most) = (times[times.len() / 2], times[times.len() - 1]);
-    println!("killed with {SLOTS} of {STAGES} stages under way and {MERGED} merged, {ROUNDS} times");
+    println!("killed {ROUNDS} times with {SLOTS} of {STAGES} stages running and {MERGED} merged");
     println!(
-        "  all of it under way again after {:.2} s at the median, {:.2} s at most (promised {} s): {}",
+        "  all stages run again after {:.2} s (median), {:.2} s (maximum), limit {} s: {}",
         median.as_secs_f64(),
         most.as_secs_f64(),
         MOST.as_secs(),
@@ -68,7 +68,7 @@ pub fn run(program: &Path) -> anyhow::Result<()> {
     folder.close().context("cannot remove the work folder")
 }
 
-/// Stages whose setup takes longer than anybody waits: what is under way is seen from outside.
+/// Writes a plan whose setups never end, so that the bench can count the running stages from outside.
 fn write_plan(desk: &Desk<'_>, started: &Path) -> anyhow::Result<std::path::PathBuf> {
     let mut stages = String::new();
     for at in 0..STAGES {
@@ -92,7 +92,7 @@ fn id(at: usize) -> String {
     format!("stage-{at:05}")
 }
 
-/// Starts a daemon and waits until so many setups run.
+/// Starts a daemon and waits until `count` setups run.
 fn up(mut command: std::process::Command, started: &Path, count: usize) -> anyhow::Result<Child> {
     let mut daemon = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
     let until = Instant::now() + PATIENCE;
@@ -102,7 +102,7 @@ fn up(mut command: std::process::Command, started: &Path, count: usize) -> anyho
         }
         if Instant::now() > until {
             kill(daemon)?;
-            anyhow::bail!("nothing was under way after {} s", PATIENCE.as_secs());
+            anyhow::bail!("too few stages started within {} s", PATIENCE.as_secs());
         }
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -115,16 +115,16 @@ fn kill(mut daemon: Child) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whoever rules next ends what a killed daemon left behind.
+/// Ends the processes that a killed daemon left behind.
 fn settle(desk: &Desk<'_>) -> anyhow::Result<()> {
     let mut repair = desk.command(desk.program);
     repair.args(["run", "repair", "--fix"]).stdout(Stdio::null());
-    // What it says is left is no concern of ours.
+    // The bench ignores what the repair reports.
     repair.status()?;
     Ok(())
 }
 
-/// A chain of commits, one for each merged stage, and all records that were written on the way.
+/// Writes one commit for each merged stage, and all records of these stages.
 fn merge_half(desk: &Desk<'_>, log: &Path, run: &str, trunk: &str) -> anyhow::Result<()> {
     let mut commits = vec![trunk.to_owned()];
     let marks = desk.home.join("marks");

@@ -1,5 +1,5 @@
-//! `xtask/budgets.json`: how many instructions each case may take, and how many it took when
-//! somebody last looked. The limit fails a build; the last value shows the slow drift below it.
+//! `xtask/budgets.json`: the maximum number of instructions of each case, and the last number that was saved.
+//! The maximum fails a build. The last number shows slow growth below the maximum.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -31,13 +31,14 @@ impl Budgets {
         let path = path();
         let read = || -> anyhow::Result<Budgets> {
             let budgets: Budgets = serde_json::from_slice(&fs::read(&path)?)?;
-            ensure!(budgets.v == VERSION, "it has version {}, not {VERSION}", budgets.v);
+            ensure!(budgets.v == VERSION, "the version is {}, not {VERSION}", budgets.v);
             Ok(budgets)
         };
         read().with_context(|| format!("cannot read `{}`", path.display()))
     }
 
-    /// Keeps what a person decided: only a case that has no limit yet gets one, with some room.
+    /// Saves the counted number as the last one. A case without a maximum gets one with some reserve; an
+    /// existing maximum stays.
     pub fn note(&mut self, case: &str, counted: u64) {
         let max = (counted * 13 / 10).next_multiple_of(1000);
         self.cases.entry(case.to_owned()).or_insert(Budget { max, last: counted }).last = counted;

@@ -1,17 +1,17 @@
-//! The hook calls that are measured, a row each: what the session has been through, the call, and
-//! what it has to answer, so that a fault is never taken for a fast reply.
+//! The measured hook calls. Each row has the history of the session, the call and the expected answer, so
+//! that the bench never takes a fault for a fast reply.
 
 use serde_json::{Value, json};
 
 use super::scene::Scene;
 
 pub struct Case {
-    /// In the table, in `budgets.json` and in the JSON report.
+    /// Key in the table, in `budgets.json` and in the JSON report.
     pub name: &'static str,
     pub before: fn(&Scene) -> anyhow::Result<()>,
     pub call: Call,
     pub says: Says,
-    /// What the call may take at most, in runs of the empty program.
+    /// The maximum duration of the call, as a multiple of the empty program.
     pub contract: Option<f64>,
 }
 
@@ -21,7 +21,7 @@ pub enum Call {
     PreToolUse,
     /// A tool request with a line of several commands.
     Line,
-    /// One that rules are about.
+    /// A tool request that some rules match.
     Push,
     PostToolUse,
     Stop,
@@ -46,17 +46,17 @@ pub const CASES: &[&Case] = &[
     &IDLE_STOP,
 ];
 
-/// The same stop of a session that worked, once with nothing wrong and once held. What they differ
-/// by is the price of a record that has to be on disk before the client hears of it.
+/// The same stop of a session that worked: once it passes, once it is held. The difference is the price of a
+/// record that must be on disk before the client gets the reply.
 pub const STOPS: &[&Case] = &[&PASSED_STOP, &HELD_STOP];
 
-/// A session that has started to work: what it may change is kept, once.
+/// Starts a session and makes its first tool call, which saves the baseline.
 fn at_work(scene: &Scene) -> anyhow::Result<()> {
     scene.call(Call::SessionStart)?;
     scene.call(Call::PreToolUse)
 }
 
-/// The one call of a session before which the worktree is looked at, by one git.
+/// The first tool request of a session, before which one git call reads the worktree.
 const START: Case = Case {
     name: "pre_tool_use.start",
     before: |scene| scene.call(Call::SessionStart),
@@ -73,7 +73,8 @@ const FIRST_CALL: Case = Case {
     contract: Some(1.5),
 };
 
-/// A long session costs what a new one does. Its journal has been moved into the log on the way.
+/// A call late in a long session, which costs as much as in a new one. Sprag moved the journal into the log
+/// before.
 const LATE_CALL: Case = Case {
     name: "pre_tool_use.600th",
     before: |scene| {
@@ -89,7 +90,7 @@ const LATE_CALL: Case = Case {
     contract: Some(1.5),
 };
 
-/// Several commands are read one by one.
+/// A line of several commands, which the policy reads one by one.
 const LINE: Case = Case {
     name: "pre_tool_use.line",
     before: at_work,
@@ -98,7 +99,7 @@ const LINE: Case = Case {
     contract: Some(1.5),
 };
 
-/// More than a hundred rules, and a command that some of them are about but none fits.
+/// A command that some of more than a hundred rules are about, but that no rule matches.
 const RULES_TRIED: Case = Case {
     name: "pre_tool_use.rules",
     before: |scene| {
@@ -110,7 +111,7 @@ const RULES_TRIED: Case = Case {
     contract: Some(2.0),
 };
 
-/// The dearest of the usual calls: most lines to fold, and a snapshot to write after them.
+/// The most expensive of the usual calls: it folds the most lines and then writes a snapshot.
 const SNAPSHOT: Case = Case {
     name: "pre_tool_use.snapshot",
     before: |scene| {
@@ -147,8 +148,8 @@ const POST_TOOL_USE: Case = Case {
     contract: None,
 };
 
-/// In a clone that has seen a session before: a store and a compiled configuration are there, and
-/// nothing in memory.
+/// The start of a session in a clone that had a session before. A store and a compiled configuration exist,
+/// and the memory is empty.
 const SESSION_START: Case = Case {
     name: "session_start.empty",
     before: |scene| scene.call_in("earlier", Call::SessionStart),
@@ -190,7 +191,7 @@ const HELD_STOP: Case = Case {
 };
 
 impl Call {
-    /// As Claude Code sends it.
+    /// Returns the payload as Claude Code sends it.
     pub fn payload(self, session: &str, cwd: &str) -> Value {
         let mut payload = json!({
             "session_id": session,

@@ -1,5 +1,6 @@
-//! How long it takes to tell refactoring from new behaviour, as the program that is shipped says itself: the same
-//! change in every language, in a file of usual length, once as a rename and once as something new.
+//! The time that `trace classify` takes to distinguish refactoring from new behaviour, as the shipped program
+//! reports it. It gets the same change in every language, in a file of usual length: once as a rename and
+//! once as new behaviour.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::stats::Spread;
 
-/// A function of each language, with places for its number, a local and a literal.
+/// A function of each language, with placeholders for its number, a local and a literal.
 const FUNCTIONS: &[(&str, &str, &str)] = &[
     (
         "unit.py",
@@ -46,11 +47,11 @@ const FUNCTIONS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Sources of about 17 KB, the median of what people change.
+/// The number of functions that makes a source of about 17 KB, the median of changed files.
 const UNITS: usize = 85;
 
 pub fn run(program: &Path, rounds: usize) -> anyhow::Result<()> {
-    println!("telling refactoring from new behaviour, ms of one change set in a file of about 17 KB");
+    println!("classify one change set in a file of about 17 KB (ms)");
     println!("{:<12} {:<8} {:>8} {:>8}", "file", "change", "median", "p99");
     for (path, head, function) in FUNCTIONS {
         let tail = if head.contains("class") { "}\n" } else { "" };
@@ -93,7 +94,7 @@ fn times(program: &Path, line: &str, rounds: usize, verdict: &str) -> anyhow::Re
         .context("cannot start the program")?;
     let mut stdin = child.stdin.take().context("no stdin")?;
     let input = format!("{line}\n").repeat(rounds);
-    // Written beside the reading: both pipes are shorter than what goes through them.
+    // A separate thread writes, because the input and the output are longer than the pipes.
     let writer = thread::spawn(move || stdin.write_all(input.as_bytes()));
     let output = child.wait_with_output()?;
     writer.join().ok().context("the writer failed")??;
@@ -101,8 +102,8 @@ fn times(program: &Path, line: &str, rounds: usize, verdict: &str) -> anyhow::Re
     String::from_utf8_lossy(&output.stdout)
         .lines()
         .map(|line| {
-            let answer: Value = serde_json::from_str(line).context("an answer is no JSON")?;
-            ensure!(answer["verdict"] == verdict, "answered {}, wanted {verdict}", answer["verdict"]);
+            let answer: Value = serde_json::from_str(line).context("an answer is not JSON")?;
+            ensure!(answer["verdict"] == verdict, "answered {}, expected {verdict}", answer["verdict"]);
             let ms = answer["ms"].as_f64().context("an answer without `ms`")?;
             Ok(Duration::from_secs_f64(ms / 1000.0))
         })

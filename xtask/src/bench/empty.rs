@@ -1,5 +1,5 @@
-//! The measure of all things here: a Rust program that does nothing, built with the flags that
-//! `.cargo/config.toml` gives the product. What it costs to start is not ours to save.
+//! The unit of all measurements: a Rust program that does nothing, built with the flags that
+//! `.cargo/config.toml` gives the product. Sprag cannot start faster than this program.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -27,7 +27,7 @@ pub fn build(folder: &Path) -> anyhow::Result<PathBuf> {
     let config = workspace::root().join(".cargo").join("config.toml");
     let flags = flags(&fs::read_to_string(&config)?, &host()?)
         .with_context(|| format!("no flags for this machine in `{}`", config.display()))?;
-    // The release profile of the workspace, as far as a program without dependencies can tell.
+    // The settings of the release profile that affect a program without dependencies.
     let profile = ["opt-level=3", "lto=fat", "codegen-units=1", "strip=symbols"];
     let status = rustc()
         .args(profile.iter().flat_map(|setting| ["-C", setting]))
@@ -50,7 +50,7 @@ fn host() -> anyhow::Result<String> {
     let output = rustc().arg("-vV").output().context("cannot start `rustc`")?;
     let text = String::from_utf8_lossy(&output.stdout);
     let host = text.lines().find_map(|line| line.strip_prefix("host: "));
-    Ok(host.context("`rustc -vV` names no host")?.to_owned())
+    Ok(host.context("`rustc -vV` does not name a host")?.to_owned())
 }
 
 fn rustc() -> Command {

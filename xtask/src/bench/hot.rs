@@ -1,5 +1,5 @@
-//! `crates/sprag/hot.txt`: the functions hook calls and searches go through, as the linker knows them. The program lays
-//! them side by side (`crates/sprag/build.rs`): spread over all of it, each would cost a page fault.
+//! `crates/sprag/hot.txt`: the functions that hook calls and searches run, by their symbol names. The program
+//! places them side by side (`crates/sprag/build.rs`), because scattered functions cost a page fault each.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,10 +13,10 @@ use super::scene::Scene;
 use super::{instructions, search};
 use crate::workspace;
 
-/// Fewer than any hook call goes through: a program without its symbols shows none.
+/// The least number of functions of a hook call: a program without symbols shows none.
 const FEWEST: usize = 300;
 
-/// Writes the list anew.
+/// Writes the list again.
 pub fn write(
     valgrind: &Path,
     program: &Path,
@@ -33,29 +33,30 @@ pub fn write(
     }
     ensure!(
         called.len() >= FEWEST,
-        "only {} functions have a name: was the program stripped?\n  next: cargo xtask bench --hot",
+        "only {} functions have a name; the program may be stripped\n  next: cargo xtask bench --hot",
         called.len()
     );
-    // A search is a process of its own as well; what it alone needs comes last.
+    // A search is a separate process. Functions that only a search calls come last.
     for name in names(&search::profile(valgrind, program, folder)?) {
         called.entry(name).or_default();
     }
-    // What every call goes through is not to lie between what one of them does.
+    // Functions that every call runs come first, so that functions of a single call do not separate them.
     let mut called: Vec<(String, usize)> = called.into_iter().collect();
     called.sort_by_key(|(_, calls)| Reverse(*calls));
     let path = workspace::root().join("crates/sprag/hot.txt");
     let mut text: String = called.iter().map(|(name, _)| format!("{name}\n")).collect();
     text.insert_str(0, "# written by `cargo xtask bench --hot`\n");
     fs::write(&path, text).with_context(|| format!("cannot write `{}`", path.display()))?;
-    println!("{} functions are written to `{}`", called.len(), path.display());
+    println!("wrote {} functions to `{}`", called.len(), path.display());
     Ok(())
 }
 
-/// `fn=(12) name` where a function is met first, `fn=(12)` from then on; `cfn` likewise.
+/// Returns the function names of a profile. A function appears first as `fn=(12) name`, later as `fn=(12)`;
+/// `cfn` likewise.
 fn names(profile: &str) -> BTreeSet<String> {
     let functions = profile.lines().filter_map(|line| line.strip_prefix("fn=").or(line.strip_prefix("cfn=")));
     let named = functions.filter_map(|function| function.split_once(") "));
-    // A cycle of calls and a function without a name are told in ways of their own.
+    // Callgrind marks cycles and functions without a name with other characters.
     let is_one = |name: &String| {
         name.chars().all(|c| c.is_ascii_alphanumeric() || "_.$".contains(c)) && !name.starts_with("0x")
     };

@@ -1,5 +1,5 @@
-//! How many instructions a hook call executes, counted by callgrind. Unlike time this is nearly the
-//! same on a busy machine, so it can fail a build.
+//! The number of instructions of a hook call, counted by callgrind. A busy machine hardly changes this
+//! number, unlike the time, so it can fail a build.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,19 +19,20 @@ const OUT: &str = "callgrind.out";
 pub struct Row {
     pub case: String,
     pub counted: u64,
-    /// When somebody last looked.
+    /// The number in `budgets.json`.
     pub last: Option<u64>,
     pub max: Option<u64>,
 }
 
 impl Row {
-    /// A case that nobody gave a budget is over it.
+    /// Reports whether the case exceeds its budget. A case without a budget does.
     pub fn is_over(&self) -> bool {
         self.max.is_none_or(|max| self.counted > max)
     }
 }
 
-/// Asked for before anything is measured: to be without it is an error, and best told at once.
+/// Returns the path of valgrind, or an error. Callers ask before the first measurement, so that a missing
+/// valgrind fails early.
 pub fn valgrind() -> anyhow::Result<PathBuf> {
     process::find("valgrind").context("valgrind is not on PATH\n  next: apt-get install valgrind")
 }
@@ -62,13 +63,13 @@ fn count(valgrind: &Path, folder: &Path, scene: &Scene) -> anyhow::Result<u64> {
     collected(&log).with_context(|| format!("valgrind counted nothing: {}", log.trim()))
 }
 
-/// Which functions were called, in callgrind's own words.
+/// Returns the profile of the call in the format of callgrind.
 pub fn profile(valgrind: &Path, folder: &Path, scene: &Scene) -> anyhow::Result<String> {
     watch(valgrind, folder, scene)?;
     fs::read_to_string(folder.join(OUT)).context("valgrind left no profile")
 }
 
-/// Makes the call under callgrind; the profile is left in the folder, and what was said is returned.
+/// Makes the call under callgrind, leaves the profile in the folder and returns the log.
 fn watch(valgrind: &Path, folder: &Path, scene: &Scene) -> anyhow::Result<String> {
     let out = folder.join(OUT);
     let log = folder.join("callgrind.log");
@@ -90,7 +91,7 @@ fn watch(valgrind: &Path, folder: &Path, scene: &Scene) -> anyhow::Result<String
     Ok(log)
 }
 
-/// `==4711== Collected : 123456`
+/// Returns the number from the line `==4711== Collected : 123456`.
 fn collected(log: &str) -> Option<u64> {
     let counts = log.lines().find_map(|line| line.split_once("Collected :"))?.1;
     counts.split_ascii_whitespace().next()?.parse().ok()

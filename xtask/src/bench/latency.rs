@@ -1,6 +1,6 @@
-//! How long a hook call takes, from starting the process to having waited for it, next to programs
-//! that do nothing. All of them take turns, so that whatever else the machine does hits all alike.
-//! Only the ratios mean something elsewhere.
+//! The duration of a hook call, from the start of the process to its end, next to programs that do nothing.
+//! All programs take turns, so that other load affects them equally. Only the ratios are comparable between
+//! machines.
 
 use std::path::Path;
 use std::process::Command;
@@ -24,7 +24,7 @@ pub struct Row {
     pub spread: Spread,
     pub to_empty: f64,
     pub to_true: f64,
-    /// What `to_empty` may be.
+    /// The limit on `to_empty`.
     pub contract: Option<f64>,
 }
 

@@ -1,9 +1,8 @@
-//! The most memory a hook process ever had in use, as the kernel tells whoever waits for it.
+//! The peak memory of a hook process, as the kernel reports it to the waiting parent.
 //!
-//! That number starts with what the process that started it had in use: until it runs its own
-//! program, a new process shares ours. So the hook is started by a fresh copy of this program, which
-//! has done nothing else and is small. A value is an upper bound and never too small; the empty
-//! program, measured alike, shows where the bound begins.
+//! The number starts with the memory of the parent, because a new process shares it until it runs its own
+//! program. So a fresh, small copy of this program starts the hook. A value is an upper bound and never too
+//! small. The empty program, measured in the same way, shows the minimum of the bound.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -44,29 +43,29 @@ pub fn measure(empty: &Path, scenes: &mut [(Scene, Saved)]) -> anyhow::Result<Ve
     Ok(rows)
 }
 
-/// Asks a fresh copy of this program.
+/// Measures the peak memory of a program in the scene through a fresh copy of this program.
 fn peak_of(scene: &Scene, program: &Path, arguments: &[&str]) -> anyhow::Result<u64> {
     let us = std::env::current_exe().context("cannot find this program")?;
     let program = program.display().to_string();
     let asked: Vec<&str> = ["bench", PEAK_OF, &program].iter().chain(arguments).copied().collect();
     let output = scene.command_of(&us, &asked)?.stdout(Stdio::piped()).stderr(Stdio::inherit()).output()?;
-    ensure!(output.status.success(), "the peak memory of `{program}` cannot be told");
+    ensure!(output.status.success(), "cannot measure the peak memory of `{program}`");
     let text = String::from_utf8_lossy(&output.stdout);
-    text.trim().parse().with_context(|| format!("`{}` is no number of bytes", text.trim()))
+    text.trim().parse().with_context(|| format!("`{}` is not a number of bytes", text.trim()))
 }
 
-/// The same for any command.
+/// Measures the peak memory of any command.
 pub fn peak_of_command(command: &Command) -> anyhow::Result<u64> {
     let us = std::env::current_exe().context("cannot find this program")?;
     let mut asked = Command::new(us);
     asked.args(["bench", PEAK_OF]).arg(command.get_program()).args(command.get_args());
     let output = asked.env_clear().stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
-    ensure!(output.status.success(), "the peak memory of {:?} cannot be told", command.get_program());
+    ensure!(output.status.success(), "cannot measure the peak memory of {:?}", command.get_program());
     let text = String::from_utf8_lossy(&output.stdout);
-    text.trim().parse().with_context(|| format!("`{}` is no number of bytes", text.trim()))
+    text.trim().parse().with_context(|| format!("`{}` is not a number of bytes", text.trim()))
 }
 
-/// The same with the folder and the environment the command has.
+/// Measures the peak memory of a command with its own folder and environment.
 pub fn peak_in_place(command: &Command) -> anyhow::Result<u64> {
     let us = std::env::current_exe().context("cannot find this program")?;
     let mut asked = Command::new(us);
@@ -76,12 +75,13 @@ pub fn peak_in_place(command: &Command) -> anyhow::Result<u64> {
         asked.current_dir(dir);
     }
     let output = asked.stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
-    ensure!(output.status.success(), "the peak memory of {:?} cannot be told", command.get_program());
+    ensure!(output.status.success(), "cannot measure the peak memory of {:?}", command.get_program());
     let text = String::from_utf8_lossy(&output.stdout);
-    text.trim().parse().with_context(|| format!("`{}` is no number of bytes", text.trim()))
+    text.trim().parse().with_context(|| format!("`{}` is not a number of bytes", text.trim()))
 }
 
-/// What that copy answers: runs a program with its own input, and prints the bytes.
+/// Runs a program with the input of this process and prints its peak memory in bytes. The fresh copy runs
+/// this.
 pub fn print_peak(command: &[String]) -> anyhow::Result<()> {
     let (program, arguments) = command.split_first().context("no program to run")?;
     println!("{}", peak(Command::new(program).args(arguments).stdout(Stdio::null()))?);

@@ -1,7 +1,7 @@
-//! `cargo xtask bench`: what a hook call costs in time, instructions and memory.
+//! `cargo xtask bench`: measures the time, instructions and memory of a hook call.
 //!
-//! A bench and not a test: times say something only next to other times of the same run. Of all
-//! that is measured only the count of instructions fails by itself; the rest does with `--strict`.
+//! This is a bench and not a test, because times are comparable only within one run. The count of
+//! instructions always fails the bench; the other limits fail it only with `--strict`.
 
 use std::fs;
 use std::path::Path;
@@ -129,7 +129,7 @@ fn measure_search(plan: &Plan) -> anyhow::Result<Report> {
 }
 
 fn set(cases: &[&'static Case], program: &Path, folder: &TempDir) -> anyhow::Result<Vec<(Scene, Saved)>> {
-    // Its real path, as clients give it.
+    // Clients send the real path.
     let root = folder.path().canonicalize()?;
     cases.iter().map(|case| Scene::set(case, program, &root.join(case.name))).collect()
 }
@@ -144,7 +144,7 @@ fn judge(plan: &Plan, report: &Report) -> anyhow::Result<()> {
         println!("{what}");
     }
     if over.is_empty() && !plan.strict {
-        println!("(only told: without `--strict` ratios and memory do not fail)");
+        println!("(warnings only: ratios and memory fail with `--strict`)");
         return Ok(());
     }
     Err(Told.into())

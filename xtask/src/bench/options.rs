@@ -7,23 +7,23 @@ use crate::failure::Usage;
 pub const HELP: &str = "\
 usage: cargo xtask bench [FLAGS]
   --sprag PATH     the program to measure (default: built from this workspace, release)
-  --rounds N       how often each process is started for the latency (default: 500)
-  --search         measure searching only
-  --million        also search a million texts, which takes minutes to prepare
-  --classify       measure telling refactoring from new behaviour only
-  --runs           measure plans only: looking at a run of ten thousand stages, and what running one costs
-  --back           measure only how soon a run of a thousand stages goes on after kill -9; part of --runs
-  --peers          measure what others take for the same as plans do (installs one of them, by npm)
-  --instructions   count instructions only, against `xtask/budgets.json`
-  --hot            list the functions hook calls go through in `crates/sprag/hot.txt`
-  --save           write the counted instructions to `xtask/budgets.json` as the last known ones
-  --strict         fail where a ratio or the memory breaks its contract; for a machine at rest
-  --json FILE      also write everything to this file
+  --rounds N       start each process N times for the latency (default: 500)
+  --search         measure only searches
+  --million        also search a million texts (takes minutes to prepare)
+  --classify       measure only `trace classify` (refactoring or new behaviour)
+  --runs           measure only plans: the status of a run of ten thousand stages, and the overhead of a run
+  --back           measure only how soon a run of a thousand stages continues after kill -9; part of --runs
+  --peers          measure other tools on the same work as plans (installs one with npm)
+  --instructions   count only instructions, against `xtask/budgets.json`
+  --hot            write the functions that hook calls run to `crates/sprag/hot.txt`
+  --save           save the counted instructions in `xtask/budgets.json`
+  --strict         fail if a ratio or the memory exceeds its limit; use it on an idle machine
+  --json FILE      also write the report to this file as JSON
 
-The work folder is made in TMPDIR; point it at the kind of disk you want to know about.
+The work folder is created in TMPDIR; set it to a directory on the disk that you want to measure.
 ";
 
-/// Not for people: how `memory` asks a fresh copy of this program. The rest is a command line.
+/// The internal flag by which `memory` starts a fresh copy of this program. A command line follows.
 pub const PEAK_OF: &str = "--peak-of";
 
 pub enum Options {
@@ -36,7 +36,7 @@ pub struct Plan {
     pub sprag: Option<PathBuf>,
     pub rounds: usize,
     pub parts: Parts,
-    /// How many of the sizes in [`super::search::SIZES`].
+    /// The number of sizes of [`super::search::SIZES`] to measure.
     pub sizes: usize,
     pub save: bool,
     pub strict: bool,
@@ -88,7 +88,7 @@ pub fn parse(args: &[String]) -> Result<Options, Usage> {
         }
     }
     if plan.strict && plan.parts == Parts::Instructions {
-        return Err(Usage("`--strict` is about ratios, which `--instructions` does not measure".to_owned()));
+        return Err(Usage("`--strict` needs ratios, and `--instructions` measures none".to_owned()));
     }
     Ok(Options::Run(plan))
 }

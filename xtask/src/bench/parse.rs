@@ -1,5 +1,5 @@
-//! How long reading a command line takes, inside the program that is shipped: typical ones, and one of a
-//! megabyte, which has to be answered in bounded work.
+//! The time that the shipped program takes to read a command line: typical lines, and a line of a megabyte,
+//! which must need bounded work.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -19,7 +19,7 @@ pub struct Row {
     pub spread: Spread,
 }
 
-/// As agents write them.
+/// Command lines as agents write them.
 const TYPICAL: &[&str] = &[
     "ls -la",
     "git status --short",
@@ -48,11 +48,11 @@ pub fn measure(program: &Path, rounds: usize) -> anyhow::Result<Vec<Row>> {
     let long = vec![json!({ "cmd": long[..1_000_000] }).to_string(); 20];
     Ok(vec![
         Row { case: "(a typical command line)".to_owned(), spread: Spread::of(&times(program, &lines)?) },
-        Row { case: "(one of a megabyte)".to_owned(), spread: Spread::of(&times(program, &long)?) },
+        Row { case: "(a line of a megabyte)".to_owned(), spread: Spread::of(&times(program, &long)?) },
     ])
 }
 
-/// What the program itself says each line took to read.
+/// Returns the time that the program reports for each line.
 fn times(program: &Path, lines: &[String]) -> anyhow::Result<Vec<Duration>> {
     let mut child = Command::new(program)
         .args(["policy", "check", "--jsonl", "--timed"])
@@ -67,7 +67,7 @@ fn times(program: &Path, lines: &[String]) -> anyhow::Result<Vec<Duration>> {
         writeln!(input, "{line}")?;
         let mut answer = String::new();
         output.read_line(&mut answer)?;
-        let answer: Value = serde_json::from_str(&answer).context("an answer is no JSON")?;
+        let answer: Value = serde_json::from_str(&answer).context("an answer is not JSON")?;
         let nanos = answer["read_ns"].as_u64().context("an answer without `read_ns`")?;
         times.push(Duration::from_nanos(nanos));
     }

@@ -1,5 +1,6 @@
-//! The same work done by others, in one run with ours: a plan of sleeping stages as a makefile with worktrees and merges,
-//! which tests nothing that it merges, and a look at ten thousand tasks by a well-known list of tasks for agents.
+//! Other tools on the same work, in the same run as Sprag. A makefile with worktrees and merges runs a plan
+//! of sleeping stages, and tests nothing that it merges. A well-known task list for agents lists ten thousand
+//! tasks.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use super::stats::Spread;
 use crate::e2e::install;
 use crate::process;
 
-/// A look of the other takes seconds.
+/// The number of calls; each call of the other tool takes seconds.
 const LOOKS: usize = 5;
 
 pub fn run(program: &Path) -> anyhow::Result<()> {
@@ -24,16 +25,12 @@ pub fn run(program: &Path) -> anyhow::Result<()> {
     looks(program, &root)?;
     let least = plans::least(|_| plans::EVEN);
     let took = plans::even(&Desk::new(program, &root.join("ours"))?)?;
-    println!("{} stages of {} s, which could not take less than {least:.2} s", plans::COUNT, plans::EVEN);
+    println!("{} stages of {} s, lower bound {least:.2} s", plans::COUNT, plans::EVEN);
     println!("  sprag {took:.2} s, {:.3}", took / least);
     match process::find("make") {
         Some(make) => {
             let took = by_make(&make, &Desk::new(program, &root.join("theirs"))?)?;
-            println!(
-                "  make -j {} s, {:.3}, and nothing of it was tested as it was merged",
-                took,
-                took / least
-            );
+            println!("  make -j {} s, {:.3}, without tests of the merges", took, took / least);
         }
         None => println!("  make is not on PATH: not measured"),
     }
@@ -53,7 +50,7 @@ fn looks(program: &Path, root: &Path) -> anyhow::Result<()> {
     let peer = match install::task_master(&install::cache()) {
         Ok(peer) => peer,
         Err(install::Missing(why)) => {
-            println!("a look at {} stages: not measured, {why}", runs::STAGES);
+            println!("status of {} stages: not measured, {why}", runs::STAGES);
             return Ok(());
         }
     };
@@ -66,7 +63,7 @@ fn looks(program: &Path, root: &Path) -> anyhow::Result<()> {
         ensure!(command.status()?.success(), "`{}` failed", program.display());
         Ok(began.elapsed())
     };
-    // The first look of ours keeps what the others read.
+    // The first `sprag status` writes the cache that the measured calls read.
     time(program, &["status"], &ours)?;
     let (mut of_ours, mut of_theirs) = (Vec::new(), Vec::new());
     for _ in 0..LOOKS {
@@ -74,13 +71,13 @@ fn looks(program: &Path, root: &Path) -> anyhow::Result<()> {
         of_theirs.push(time(&peer, &["list", "--status", "in-progress"], &theirs)?);
     }
     let median = |times: &[std::time::Duration]| Spread::of(times).median_us / 1e3;
-    println!("a look at {} stages (median ms of {LOOKS})", runs::STAGES);
+    println!("status of {} stages (median ms of {LOOKS})", runs::STAGES);
     println!("  sprag status {:.1}", median(&of_ours));
     println!("  task-master list {:.1}", median(&of_theirs));
     Ok(())
 }
 
-/// As many tasks as our run has stages, as far done, and depending on as many.
+/// Writes as many tasks as the measured run has stages, with the same progress and dependencies.
 fn write_tasks(dir: &Path) -> anyhow::Result<()> {
     let task = |number: usize| {
         let status = match number {
@@ -88,7 +85,7 @@ fn write_tasks(dir: &Path) -> anyhow::Result<()> {
             _ if number < runs::MERGED + runs::AT_WORK => "in-progress",
             _ => "pending",
         };
-        // Theirs count from one.
+        // The other tool counts from one.
         let needs: Vec<usize> = runs::needs(number).into_iter().map(|need| need + 1).collect();
         json!({
             "id": number + 1, "title": format!("Part {number}"), "description": "what is to be done here",
@@ -111,7 +108,7 @@ fn write_tasks(dir: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Seconds for the plan with a worktree for each stage, merged one after the other as they are done.
+/// Runs the plan with a worktree for each stage and merges in order of completion. Returns the seconds.
 fn by_make(make: &Path, desk: &Desk<'_>) -> anyhow::Result<f64> {
     let trunk = desk.home.join("trunk");
     let made = desk.command("git").args(["worktree", "add", "-q", "-b", "trunk"]).arg(&trunk).status()?;

@@ -1,6 +1,6 @@
-//! What running a plan costs besides the agents' own time: how near a run comes to the shortest it could take, how long
-//! a stage waits for nothing but us, and how soon a crash is noticed. Agents are scripts, git and processes real; all
-//! times are those of the run's own records.
+//! The overhead of a plan beside the agents' own time: how close a run is to its lower bound, how long Sprag
+//! alone delays a stage, and how soon it records a crash. Agents are scripts; git and processes are real. All
+//! times are from the records of the run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ pub const SLOTS: usize = 4;
 const LEVELS: usize = 3;
 const WIDE: usize = 8;
 pub const COUNT: usize = LEVELS * WIDE;
-/// How long each takes where all take as long, in seconds.
+/// The duration of each stage in the plan of equal stages, in seconds.
 pub const EVEN: f64 = 4.0;
 /// Stages of the chain.
 const CHAIN: usize = 12;
@@ -33,7 +33,7 @@ pub fn name(at: usize) -> String {
     format!("s{}-{}", at / WIDE, at % WIDE)
 }
 
-/// Each builds on two of the level before.
+/// Returns the dependencies of a stage: two stages of the level before.
 pub fn needs(at: usize) -> Vec<usize> {
     match at.checked_sub(WIDE) {
         None => vec![],
@@ -41,7 +41,7 @@ pub fn needs(at: usize) -> Vec<usize> {
     }
 }
 
-/// Seconds that stages of these lengths take at least: as long as the longest way, or as all of them in so many slots.
+/// Returns the lower bound in seconds: the longest path, or the sum of all stages divided by the slots.
 pub fn least(seconds: fn(usize) -> f64) -> f64 {
     let mut path = [0.0f64; COUNT];
     for at in 0..COUNT {
@@ -50,7 +50,7 @@ pub fn least(seconds: fn(usize) -> f64) -> f64 {
     path.into_iter().fold((0..COUNT).map(seconds).sum::<f64>() / SLOTS as f64, f64::max)
 }
 
-/// Seconds until all of it has landed, of stages that sleep, more of them than slots.
+/// Runs sleeping stages, more than there are slots, and returns the seconds until all stages landed.
 fn sleeping(desk: &Desk<'_>, seconds: fn(usize) -> f64) -> anyhow::Result<f64> {
     let mut stages = String::new();
     for at in 0..COUNT {
@@ -66,24 +66,22 @@ pub fn even(desk: &Desk<'_>) -> anyhow::Result<f64> {
     sleeping(desk, |_| EVEN)
 }
 
-/// All equally long, the least they could take can be reached, and all that is above it is ours; of different lengths,
-/// nobody who does not know them beforehand reaches it.
+/// Prints the duration of a run against its lower bound. Equal stages can reach the bound, so the rest is the
+/// overhead of Sprag. A scheduler that does not know the lengths cannot reach the bound for unequal stages.
 fn makespan(desk: &Desk<'_>, seconds: fn(usize) -> f64) -> anyhow::Result<()> {
     let (took, least) = (sleeping(desk, seconds)?, least(seconds));
     let lengths: Vec<f64> = (0..COUNT).map(seconds).collect();
     let (shortest, longest) =
         (lengths.iter().copied().fold(f64::MAX, f64::min), lengths.iter().copied().fold(0.0, f64::max));
     println!("makespan of {COUNT} stages of {shortest} to {longest} s in {SLOTS} slots");
-    println!(
-        "  took {took:.2} s; could not take less than {least:.2} s: {:.3} (promised 1.05)",
-        took / least
-    );
+    println!("  took {took:.2} s; lower bound {least:.2} s: {:.3} (limit 1.05)", took / least);
     let ideal = without_us(&lengths);
-    println!("  in the same order, if we took no time at all: {ideal:.2} s, {:.3}", took / ideal);
+    println!("  same order without overhead: {ideal:.2} s, {:.3}", took / ideal);
     Ok(())
 }
 
-/// What it takes when each stage begins as soon as there is a place for it, those of the first levels first.
+/// Returns the duration without overhead: each stage starts as soon as a slot is free, stages of earlier
+/// levels first.
 fn without_us(lengths: &[f64]) -> f64 {
     let mut ends: Vec<Option<f64>> = vec![None; lengths.len()];
     let mut slots = [0.0f64; SLOTS];
@@ -97,14 +95,14 @@ fn without_us(lengths: &[f64]) -> f64 {
                 ends[at] = Some(now + lengths[at]);
                 slots[free] = now + lengths[at];
             }
-            // It waits for the next one to end.
+            // The slot waits for the next stage to end.
             None => slots[free] = slots.iter().copied().filter(|slot| *slot > now).fold(f64::MAX, f64::min),
         }
     }
     ends.into_iter().flatten().fold(0.0, f64::max)
 }
 
-/// Stages one after the other, each of which crashes once.
+/// Runs stages one after the other; each of them crashes once.
 fn chain(desk: &Desk<'_>) -> anyhow::Result<()> {
     let mut stages = String::new();
     for at in 0..CHAIN {
@@ -131,19 +129,19 @@ fn chain(desk: &Desk<'_>) -> anyhow::Result<()> {
         let ends = records.ends(&format!("s{at}"));
         let crashed = millis(fs::read_to_string(desk.home.join(format!("crashed-{at}")))?.trim())?;
         crashes.push(ends.first().context("no end")? - crashed);
-        let land = of(&landed, &format!("s{at}/")).context("it did not land")?;
+        let land = of(&landed, &format!("s{at}/")).context("the stage did not land")?;
         merges.push(land.1 - ends.last().context("no end")?);
         ready = land.1;
     }
     println!("a chain of {CHAIN} stages, each of which crashes once (ms)   median      most");
     for (what, mut times, promised) in [
         ("  from ready to an agent at work, without `worktree add`", starts, "150"),
-        ("  from the end of an agent to its work being landed", merges, "-"),
+        ("  from the end of an agent to the landing of its work", merges, "-"),
         ("  from a crash to its record", crashes, "100"),
     ] {
         times.sort_unstable();
         let (median, most) = (times[times.len() / 2], times[times.len() - 1]);
-        println!("{what:<57} {median:>7} {most:>9}   (promised {promised})");
+        println!("{what:<57} {median:>7} {most:>9}   (limit {promised})");
     }
     Ok(())
 }
@@ -176,12 +174,12 @@ impl<'a> Desk<'a> {
         let mut command = Command::new(program);
         let path = std::env::var_os("PATH").unwrap_or_default();
         command.current_dir(&self.project).env_clear().env("PATH", path).env("HOME", &self.home);
-        // What walls cost is another question.
+        // The sandbox is not part of this measurement.
         command.env("SPRAG_SANDBOX", "off");
         command
     }
 
-    /// An agent that does this and commits a file.
+    /// Writes the script of an agent that runs `script` and commits a file.
     pub fn script(&self, id: &str, script: &str) -> anyhow::Result<std::path::PathBuf> {
         let path = self.home.join(format!("{id}.sh"));
         fs::write(&path, format!("set -e\n{script}\necho {id} >{id}\ngit add -A\ngit commit -qm {id}\n"))?;
@@ -231,12 +229,13 @@ impl Record {
     }
 }
 
-/// Of a time of day as in `2026-01-01T10:20:30.400Z`; who measures over midnight measures again.
+/// Returns the milliseconds of a time such as `2026-01-01T10:20:30.400Z` since midnight. A run over midnight
+/// gives a wrong result.
 fn millis(text: &str) -> anyhow::Result<i64> {
     let part = |from: usize, to: usize| text.get(from..to).and_then(|part| part.parse::<i64>().ok());
     let parts = (part(11, 13), part(14, 16), part(17, 19), part(20, 23));
     let (Some(hours), Some(minutes), Some(seconds), Some(millis)) = parts else {
-        anyhow::bail!("`{text}` is no time");
+        anyhow::bail!("`{text}` is not a time");
     };
     Ok(((hours * 60 + minutes) * 60 + seconds) * 1000 + millis)
 }
@@ -244,7 +243,7 @@ fn millis(text: &str) -> anyhow::Result<i64> {
 struct Records(Vec<Record>);
 
 impl Records {
-    /// When effects of a kind were begun and done, by their keys without the run.
+    /// Returns the start and end of all effects of a kind, by their keys without the run.
     fn outcomes(&self, effect: &str) -> BTreeMap<String, (i64, i64)> {
         let mut times = BTreeMap::new();
         for record in &self.0 {
@@ -264,7 +263,7 @@ impl Records {
         times
     }
 
-    /// When sessions of a stage were known to have ended.
+    /// Returns the times at which the run recorded the end of a stage's sessions.
     fn ends(&self, stage: &str) -> Vec<i64> {
         let of_stage =
             self.0.iter().filter(|record| record.kind == "session.ended" && record.body["stage"] == stage);

@@ -1,4 +1,4 @@
-//! What was measured, for people and for programs, and what of it breaks a contract.
+//! The results, for people and for programs, and the limits that they exceed.
 
 use std::fmt;
 
@@ -6,12 +6,12 @@ use serde::Serialize;
 
 use super::{append, instructions, latency, memory, parse, search};
 
-/// A part that was not asked for is `None`.
+/// The results of one bench; a part that was not requested is `None`.
 #[derive(Serialize)]
 pub struct Report {
     pub v: u32,
     pub rounds: usize,
-    /// Processes that wanted to run when this began, as the kernel counts them.
+    /// Processes that were ready to run at the start, as the kernel counts them.
     pub load: Option<String>,
     pub latency: Option<Vec<latency::Row>>,
     pub append: Option<Vec<append::Row>>,
@@ -22,7 +22,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// With nothing measured yet.
+    /// Returns an empty report.
     pub fn new(rounds: usize) -> Report {
         Report {
             v: 1,
@@ -37,14 +37,14 @@ impl Report {
         }
     }
 
-    /// What a machine at rest should not show. On a busy one it says nothing.
+    /// Returns the limits that the results exceed. On a busy machine the list is meaningless.
     pub fn broken_contracts(&self) -> Vec<String> {
         let slow = self.latency.iter().flatten().filter(|row| row.breaks_contract()).map(|row| {
             let most = row.contract.unwrap_or_default();
-            format!("`{}` takes {:.2} times the empty program, not {most:.1}", row.case, row.to_empty)
+            format!("`{}` takes {:.2} times the empty program (limit {most:.1})", row.case, row.to_empty)
         });
         let big = self.memory.iter().flatten().filter(|row| row.breaks_contract()).map(|row| {
-            format!("`{}` uses {} of memory, not {}", row.case, mib(row.peak_bytes), mib(memory::MOST))
+            format!("`{}` uses {} of memory (limit {})", row.case, mib(row.peak_bytes), mib(memory::MOST))
         });
         let searches = self.search.iter().flatten().filter_map(search::Row::broken);
         slow.chain(big).chain(searches).collect()
@@ -53,7 +53,7 @@ impl Report {
     pub fn over_budget(&self) -> Vec<String> {
         let over = self.instructions.iter().flatten().filter(|row| row.is_over());
         over.map(|row| match row.max {
-            Some(max) => format!("`{}` takes {} instructions, {max} are allowed", row.case, row.counted),
+            Some(max) => format!("`{}` takes {} instructions (limit {max})", row.case, row.counted),
             None => format!("`{}` has no budget\n  next: cargo xtask bench --instructions --save", row.case),
         })
         .collect()
@@ -158,7 +158,7 @@ impl fmt::Display for Report {
 }
 
 fn change(now: u64, last: u64) -> String {
-    format!("{:+.1} %", (now as f64 / last as f64 - 1.0) * 100.0)
+    format!("{:+.1}%", (now as f64 / last as f64 - 1.0) * 100.0)
 }
 
 fn mib(bytes: u64) -> String {
@@ -199,18 +199,18 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named_with_both_numbers() {
         let expected = [
-            "`slow` takes 1.60 times the empty program, not 1.5",
-            "`big` uses 20.0 MB of memory, not 16.0 MB",
+            "`slow` takes 1.60 times the empty program (limit 1.5)",
+            "`big` uses 20.0 MB of memory (limit 16.0 MB)",
         ];
         assert_eq!(report().broken_contracts(), expected);
-        assert_eq!(report().over_budget(), ["`over` takes 300000 instructions, 250000 are allowed"]);
+        assert_eq!(report().over_budget(), ["`over` takes 300000 instructions (limit 250000)"]);
     }
 
     #[test]
     fn the_table_shows_drift_and_what_is_over() {
         let table = report().to_string();
         let line = |name: &str| table.lines().find(|line| line.contains(name)).unwrap().to_owned();
-        assert!(line("fine").contains("+10.0 %"), "{table}");
+        assert!(line("fine").contains("+10.0%"), "{table}");
         assert!(!line("fine").contains("OVER"), "{table}");
         assert!(line("over").ends_with("OVER"), "{table}");
     }

@@ -1,5 +1,5 @@
-//! How long `sprag status` takes on a run of ten thousand stages, and how much memory: one half merged, some at work,
-//! the rest waiting, with every record that such a run writes.
+//! The time and memory of `sprag status` on a run of ten thousand stages. Half of the stages are merged, some
+//! run and the others wait. The log has every record that such a run writes.
 
 use std::fs;
 use std::io::Write as _;
@@ -14,14 +14,14 @@ use super::memory;
 use super::stats::Spread;
 
 pub const STAGES: usize = 10_000;
-/// Stages that may run at once: as many levels as stages in one.
+/// Stages of one level; the plan has as many levels.
 const LEVEL: usize = 100;
 pub const MERGED: usize = STAGES / 2;
 pub const AT_WORK: usize = 4;
-/// Looks without a kept board, each of which reads everything.
+/// Calls without a saved board; each of them reads all records.
 const FIRST: usize = 5;
 
-/// What the orchestrator promises of a look.
+/// The limit on one call.
 const MOST: Duration = Duration::from_millis(10);
 const MOST_BYTES: u64 = 100 * 1024 * 1024;
 
@@ -36,7 +36,8 @@ pub fn run(program: &Path, rounds: usize) -> anyhow::Result<()> {
     let bytes = write(&log)?;
     println!("a run of {STAGES} stages, {MERGED} merged, {} MB of records", bytes / 1_000_000);
     println!("{:<28} {:>10} {:>10} {:>10}", "", "median ms", "p99 ms", "peak MB");
-    // Where we stand, and not where each is sent: to send one elsewhere we would be copied, and we are large by now.
+    // All calls inherit the working directory of the bench. Another directory would make the standard library
+    // copy this process, which is large by now.
     std::env::set_current_dir(&project)?;
     let command = |args: &[&str]| {
         let mut command = Command::new(program);
@@ -51,13 +52,13 @@ pub fn run(program: &Path, rounds: usize) -> anyhow::Result<()> {
         }
         Ok(asked)
     };
-    // Not part of what is promised: it happens once.
-    told("status, nothing kept", FIRST, first)?;
+    // The limit does not apply: this happens once.
+    told("status, no saved board", FIRST, first)?;
     let mut all = true;
     for (name, args) in [("status", &["status"][..]), ("status --compact", &["status", "--compact"])] {
         all &= told(name, rounds, || Ok(command(args)))?;
     }
-    // These tell of every stage, which is promised of none.
+    // These print every stage, so the limit does not apply.
     for (name, args) in
         [("status --why --all", &["status", "--why", "--all"][..]), ("status --json", &["status", "--json"])]
     {
@@ -70,7 +71,7 @@ pub fn run(program: &Path, rounds: usize) -> anyhow::Result<()> {
     std::env::set_current_dir("/")?;
     folder.close().context("cannot remove the work folder")?;
     println!(
-        "promised: p99 below {} ms, peak below {} MB: {}",
+        "limit: p99 below {} ms, peak below {} MB: {}",
         MOST.as_millis(),
         MOST_BYTES >> 20,
         if all { "met" } else { "not met" }
@@ -116,12 +117,12 @@ pub fn write(log: &Path) -> anyhow::Result<u64> {
     Ok(fs::metadata(log)?.len())
 }
 
-/// Records as a daemon writes them.
+/// Writer of records in the form that a daemon writes.
 pub struct Records<'a> {
     file: std::io::BufWriter<fs::File>,
     at: u64,
     run: &'a str,
-    /// What the trunk was after so many stages.
+    /// The commit of the trunk after a number of merged stages.
     commit: &'a dyn Fn(usize) -> String,
 }
 
@@ -144,7 +145,7 @@ impl<'a> Records<'a> {
         let (minute, second) = (self.at / 60 % 60, self.at % 60);
         let (day, hour) = (self.at / 86_400 % 28 + 1, self.at / 3600 % 24);
         let at = format!("2026-09-{day:02}T{hour:02}:{minute:02}:{second:02}.000Z");
-        // In the order of a record: what it is comes before what it says.
+        // `kind` comes before `body`, as in all records.
         let body = serde_json::to_string(&body)?;
         writeln!(self.file, r#"{{"v":1,"kind":"{kind}","id":"","at":"{at}","body":{body}}}"#)?;
         Ok(())
@@ -155,7 +156,7 @@ impl<'a> Records<'a> {
         self.write("effect.outcome", json!({"key": key, "outcome": outcome}))
     }
 
-    /// All that is written for a stage, up to its agent for those that come after the merged ones.
+    /// Writes all records of a stage. For stages after the merged ones it stops at the start of the agent.
     pub fn stage(&mut self, number: usize, merged: usize) -> anyhow::Result<()> {
         let id = id(number);
         let run = self.run;
@@ -201,7 +202,7 @@ fn commit(number: usize) -> String {
     format!("{number:040x}")
 }
 
-/// Each builds on two of the level before.
+/// Returns the dependencies of a stage: two stages of the level before.
 pub fn needs(number: usize) -> Vec<usize> {
     match number.checked_sub(LEVEL) {
         None => vec![],

@@ -1,8 +1,8 @@
-//! Folders as they were at one moment, to go back to before every measured call: a hook writes, and
-//! the second call of a case has to find what the first one found.
+//! A saved state of folders, which the bench restores before every measured call. A hook writes files, and
+//! the second call of a case must find the same files as the first.
 //!
-//! Going back touches only what changed, and cuts a file that was appended to instead of writing it
-//! anew. A fresh copy of everything would have the hook meet new inodes and a cold cache each time.
+//! Restoring changes only files that differ, and truncates a file that grew. A fresh copy would give the hook
+//! new inodes and a cold cache each time.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -20,7 +20,7 @@ struct Copy {
     stamp: Stamp,
 }
 
-/// What changes when a file changes.
+/// Values that change when a file changes.
 #[derive(PartialEq, Eq)]
 struct Stamp {
     inode: u64,
@@ -66,7 +66,7 @@ impl Stamp {
     }
 }
 
-/// Every file in these folders. One that is not there yet is empty.
+/// Returns every file in these folders. A missing folder counts as empty.
 fn files_in(folders: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut open = folders.to_vec();

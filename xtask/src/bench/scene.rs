@@ -1,5 +1,5 @@
-//! One case, ready to be run again and again: a throwaway home and repository in which its session
-//! has been through what the case says, and a way back to that moment.
+//! One case that can run many times: a temporary home and repository with the history of the case, and a
+//! saved state to return to.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -13,18 +13,18 @@ use super::saved::Saved;
 use crate::place::Place;
 
 const SESSION: &str = "6b0d7f52-6a3c-4f0e-9a53-1d4a2f0c9be1";
-/// Calls after which whatever a case waits for will not come any more.
+/// The number of calls after which the search for an event gives up.
 const PATIENCE: usize = 5000;
 
 pub struct Scene {
     pub case: &'static Case,
     place: Place,
-    /// The same file for every scene: each copy would have to warm up by itself.
+    /// All scenes use the same file, because each copy would have to warm up separately.
     program: PathBuf,
     payload: PathBuf,
 }
 
-/// What a case may ask of a session's journal.
+/// The state of a session's journal, for the conditions of cases.
 #[derive(Default)]
 pub struct Journal {
     pub lines: usize,
@@ -32,7 +32,7 @@ pub struct Journal {
 }
 
 impl Scene {
-    /// Makes the scene in an empty folder, plays what comes before, and tries the call once.
+    /// Makes the scene in an empty folder, plays the history and tries the call once.
     pub fn set(case: &'static Case, program: &Path, root: &Path) -> anyhow::Result<(Scene, Saved)> {
         fs::create_dir_all(root)?;
         let place = Place::furnish(root, program, String::new())?;
@@ -47,7 +47,7 @@ impl Scene {
         Ok((scene, saved))
     }
 
-    /// A hook call of the session the case is about.
+    /// Makes a hook call of the session of the case.
     pub fn call(&self, call: Call) -> anyhow::Result<()> {
         self.call_in(SESSION, call)
     }
@@ -58,7 +58,7 @@ impl Scene {
         self.reply(&payload).map(|_| ())
     }
 
-    /// Repeats a call until one does what is looked for, and goes back to just before that one.
+    /// Repeats a call until the condition holds, then restores the state before the last call.
     pub fn stop_short_of(&self, call: Call, is_it: fn(&Journal, &Journal) -> bool) -> anyhow::Result<()> {
         let mut before = self.journal()?;
         for _ in 0..PATIENCE {
@@ -70,14 +70,14 @@ impl Scene {
             }
             before = after;
         }
-        bail!("{PATIENCE} calls did not do it")
+        bail!("the event did not happen within {PATIENCE} calls")
     }
 
     pub fn write(&self, name: &str, text: &str) -> anyhow::Result<()> {
         Ok(fs::write(self.place.project().join(name), text)?)
     }
 
-    /// Rules of the user's own, beside the built-in ones.
+    /// Writes rules of the user, which apply beside the built-in ones.
     pub fn write_rules(&self, count: usize) -> anyhow::Result<()> {
         let dir = self.place.home().join(".config/sprag/policy");
         fs::create_dir_all(&dir)?;
@@ -91,13 +91,13 @@ impl Scene {
         Ok(fs::write(dir.join("own.toml"), (0..count).map(rule).collect::<String>())?)
     }
 
-    /// The measured call. It gets by without a change of directory, so that the standard library
-    /// can start it the cheap way.
+    /// Returns the measured call. It does not change the directory, so that the standard library can start it
+    /// the cheap way.
     pub fn command(&self) -> anyhow::Result<Command> {
         self.command_of(&self.program, &["hook", "claude"])
     }
 
-    /// Another program in place of the hook: same environment, same input.
+    /// Returns a command for another program in place of the hook, with the same environment and input.
     pub fn command_of(&self, program: &Path, arguments: &[&str]) -> anyhow::Result<Command> {
         self.with_payload(program, arguments, &self.payload)
     }
@@ -128,7 +128,7 @@ impl Scene {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// Everything a hook writes to.
+    /// Saves the folders that a hook writes to.
     fn save(&self) -> anyhow::Result<Saved> {
         Ok(Saved::of(&[self.place.home(), self.store()])?)
     }

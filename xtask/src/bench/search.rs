@@ -1,5 +1,5 @@
-//! What a search costs: a fresh process that opens the index, answers one question and ends, next to the
-//! empty program and to a full-text search that everybody knows, over the same texts in the same run.
+//! The cost of a search: a new process opens the index, answers one query and ends. The same run measures the
+//! empty program and the full-text search of SQLite over the same texts.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write as _};
@@ -20,12 +20,12 @@ pub struct Row {
     #[serde(flatten)]
     pub spread: Spread,
     pub to_empty: f64,
-    /// What `to_empty` may be.
+    /// The limit on `to_empty`.
     pub contract: f64,
-    /// With nothing of the index in memory.
+    /// The time with no part of the index in memory.
     pub cold_us: f64,
     pub peak_bytes: u64,
-    /// SQLite's FTS5, where there is a `sqlite3` to ask.
+    /// SQLite's FTS5, if `sqlite3` is installed.
     pub peer_to_empty: Option<f64>,
     pub load_ms: f64,
     pub build_ms: f64,
@@ -37,19 +37,19 @@ impl Row {
         let is_slow = self.to_empty > self.contract;
         is_slow.then(|| {
             format!(
-                "`{}` takes {:.2} times the empty program, not {:.1}",
+                "`{}` takes {:.2} times the empty program (limit {:.1})",
                 self.case, self.to_empty, self.contract
             )
         })
     }
 }
 
-/// How many texts, and what a search in them may take.
+/// The case, the number of texts, and the limit on a search in them.
 pub const SIZES: &[(&str, usize, f64)] =
     &[("search.10k", 10_000, 4.0), ("search.100k", 100_000, 8.0), ("search.1m", 1_000_000, 25.0)];
-/// Questions that take turns.
+/// The number of different queries, which take turns.
 const QUESTIONS: usize = 50;
-/// A search takes longer than a hook; fewer rounds say enough.
+/// The limit on rounds: a search takes longer than a hook, so fewer rounds are enough.
 const MOST_ROUNDS: usize = 200;
 const COLD_ROUNDS: usize = 5;
 
@@ -107,7 +107,7 @@ pub fn measure(
     Ok(rows)
 }
 
-/// Which functions a search calls, in callgrind's own words.
+/// Returns the profile of a search in the format of callgrind.
 pub fn profile(valgrind: &Path, program: &Path, folder: &Path) -> anyhow::Result<String> {
     let (place, out) = (folder.join("profiled"), folder.join("search.out"));
     fs::create_dir_all(&place)?;
@@ -123,7 +123,7 @@ pub fn profile(valgrind: &Path, program: &Path, folder: &Path) -> anyhow::Result
     fs::read_to_string(&out).context("valgrind left no profile")
 }
 
-/// Texts of the store that is searched for it: as many as fill a segment of every kind.
+/// The number of texts in the profiled store; they fill a segment of every kind.
 const PROFILED: usize = 5000;
 
 fn prepare(program: &Path, place: &Path, count: usize) -> anyhow::Result<Set> {
@@ -133,7 +133,7 @@ fn prepare(program: &Path, place: &Path, count: usize) -> anyhow::Result<Set> {
     let mut load = quiet(program);
     load.args(["memory", "load", "--jsonl", "--store"]).arg(&store).stdin(File::open(&lines)?);
     let load = latency::time(&mut load)?;
-    // What the index alone takes: it is made again by whoever finds it gone.
+    // This measures the index alone: a search builds a missing index again.
     fs::remove_dir_all(store.join("cache"))?;
     let build = latency::time(&mut search(program, &store, &questions[0]))?;
     let peer = prepare_peer(place, &sql)?;
@@ -177,7 +177,7 @@ fn prepare_peer(place: &Path, sql: &Path) -> anyhow::Result<Option<PathBuf>> {
     Ok(status.success().then_some(database))
 }
 
-/// Words are made of letters and underscores: nothing in them ends a string.
+/// Returns a query for SQLite. Words contain only letters and underscores, so none of them ends a string.
 fn ask_peer(database: &Path, question: &str) -> Command {
     let words: Vec<String> = question.split(' ').map(|word| format!("\"{word}\"")).collect();
     let words = words.join(" OR ");
@@ -200,7 +200,7 @@ fn quiet(program: &Path) -> Command {
     command
 }
 
-/// Takes files out of the memory of the system, where it lets go of them.
+/// Removes files from the page cache, as far as the system allows.
 fn forget(store: &Path) -> anyhow::Result<()> {
     for dir in ["cache", "log"] {
         for entry in fs::read_dir(store.join(dir))? {
@@ -208,7 +208,7 @@ fn forget(store: &Path) -> anyhow::Result<()> {
             let status = quiet(Path::new("/bin/dd"))
                 .args([&of, "oflag=nocache", "conv=notrunc,fdatasync", "count=0"])
                 .status()?;
-            ensure!(status.success(), "dd cannot forget `{of}`");
+            ensure!(status.success(), "dd cannot remove `{of}` from the page cache");
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! What many measurements come to: the middle one, and the one that all but a hundredth stay under.
+//! The summary of many measurements: median and 99th percentile.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of at least one measurement.
+    /// Returns the summary of at least one measurement.
     pub fn of(times: &[Duration]) -> Spread {
         let mut sorted = times.to_vec();
         sorted.sort();
@@ -19,7 +19,7 @@ impl Spread {
     }
 }
 
-/// By the nearest rank: always a value that was measured. `sorted` is not empty.
+/// Returns a percentile by the nearest rank, which is always a measured value. `sorted` is not empty.
 fn percentile(sorted: &[Duration], percent: usize) -> Duration {
     let rank = (sorted.len() * percent).div_ceil(100);
     sorted[rank.max(1) - 1]
@@ -43,7 +43,7 @@ mod tests {
             [(1, 50, 1), (1, 99, 1), (2, 50, 1), (3, 50, 2), (100, 50, 50), (100, 99, 99), (500, 99, 495)];
         for (count, percent, expected) in cases {
             let found = percentile(&sorted(count), percent);
-            assert_eq!(found, Duration::from_micros(expected), "{percent} % of {count}");
+            assert_eq!(found, Duration::from_micros(expected), "{percent}% of {count}");
         }
     }
 

@@ -1,12 +1,12 @@
-//! Texts to be searched, made up: always the same ones, with words as frequent and as rare as in real ones,
-//! some of them identifiers, about as long as a learning.
+//! Generated texts to search. They are the same in every run, about as long as a learning, with a realistic
+//! frequency of words and some identifiers.
 
 use serde_json::{Value, json};
 
-/// Makes one text after the other.
+/// Generator of texts.
 pub struct Texts {
     words: Vec<String>,
-    /// Sums of how frequent the words are, to draw from.
+    /// Cumulative frequencies of the words, to draw from.
     sums: Vec<f64>,
     chance: u64,
 }
@@ -17,7 +17,7 @@ const SYLLABLES: [&str; 30] = [
     "to", "ul", "ve", "wo", "xi", "ya", "zo", "st", "er", "tion", "ing", "ment", "pre",
 ];
 
-/// A text, and a question that a part of it answers.
+/// A text, and a query that matches a part of it.
 pub struct Made {
     pub line: Value,
     pub question: String,

@@ -1,5 +1,5 @@
-//! The pinned clients in a cache folder, from npm. Installed once for each version and used by every
-//! run after that; a client that cannot be had is a reason to report, not an error.
+//! The pinned clients in a cache folder, from npm. Each version is installed once and then reused. A client
+//! that is not available is reported and is not an error.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub struct Installed {
     pub program: PathBuf,
 }
 
-/// Why a client cannot be run here.
+/// The reason why a client cannot run here.
 pub struct Missing(pub String);
 
 pub fn cache() -> PathBuf {
@@ -36,7 +36,7 @@ pub fn install(client: &'static Client, cache: &Path) -> Result<Installed, Missi
     })
 }
 
-/// The memory server of reference, as the script that node runs.
+/// Installs the reference memory server and returns the script for node.
 pub fn memory_server(cache: &Path) -> Result<PathBuf, Missing> {
     let name = "@modelcontextprotocol/server-memory";
     let modules = package(name, "2026.8.31", &cache.join("server-memory"))?;
@@ -46,7 +46,7 @@ pub fn memory_server(cache: &Path) -> Result<PathBuf, Missing> {
         .ok_or_else(|| Missing(format!("{name} has no `dist/index.js`")))
 }
 
-/// A list of tasks for agents, to be measured beside ours.
+/// Installs a task list for agents, which the bench measures beside Sprag.
 pub fn task_master(cache: &Path) -> Result<PathBuf, Missing> {
     let name = "task-master-ai";
     let modules = package(name, "0.43.1", &cache.join("task-master"))?;
@@ -55,7 +55,7 @@ pub fn task_master(cache: &Path) -> Result<PathBuf, Missing> {
         .ok_or_else(|| Missing(format!("{name} has no program")))
 }
 
-/// A package of this version, with what it needs: the folder of modules it is in.
+/// Installs a version of a package with its dependencies, and returns its folder of modules.
 fn package(name: &str, version: &str, prefix: &Path) -> Result<PathBuf, Missing> {
     let modules = prefix.join("node_modules");
     if is_present(name, version, &modules) {
@@ -67,7 +67,7 @@ fn package(name: &str, version: &str, prefix: &Path) -> Result<PathBuf, Missing>
         .map_err(|error| Missing(format!("cannot make `{}`: {error}", prefix.display())))?;
     let npm = process::find("npm").ok_or_else(|| Missing("npm is not on PATH".to_owned()))?;
     let mut command = Command::new(npm);
-    // Programs come inside the packages: no script of theirs has to run.
+    // The programs are inside the packages, so no install script needs to run.
     command
         .args(["install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"])
         .arg(prefix)
@@ -75,7 +75,7 @@ fn package(name: &str, version: &str, prefix: &Path) -> Result<PathBuf, Missing>
     let finished = process::run(command, &prefix.join("npm"), DEADLINE)
         .map_err(|error| Missing(format!("npm: {error:#}")))?;
     if finished.ending != Ending::Code(0) {
-        // The first errors say what went wrong; before them are warnings, after them advice.
+        // The first errors give the cause; warnings come before them and advice after them.
         let errors = finished.stderr.lines().filter(|line| line.starts_with("npm error"));
         let said = errors.take(2).collect::<Vec<_>>().join("; ");
         return Err(Missing(format!("npm install {package}: {:?}: {said}", finished.ending)));

@@ -1,5 +1,5 @@
-//! `cargo xtask e2e`: the real clients, headless, with our hooks and a scripted model. Whatever the
-//! documentation of a client says, this is where it is found out.
+//! `cargo xtask e2e`: runs the real clients, headless, with Sprag's hooks and a scripted model. This tests
+//! the real behaviour of a client, whatever its documentation says.
 
 use std::time::Instant;
 
@@ -47,7 +47,7 @@ fn play(plan: &Plan) -> anyhow::Result<Tally> {
     let installer = rig::installer(&program)?;
     let kit = Kit { program, installer, plugin: std::path::absolute(&plan.plugin)? };
     if installer == Installer::Driver {
-        println!("note: the program has no `init`; its hooks are written by this driver");
+        println!("note: the program has no `init`; this driver writes the hooks");
     }
 
     let mut tally = Tally::default();
@@ -75,7 +75,7 @@ fn play_client(
 ) -> anyhow::Result<()> {
     let sandbox = rig::sandbox(kit, installed)?;
     if let Sandbox::Broken(why) = &sandbox {
-        println!("note: {why}; cases that are not about it run without");
+        println!("note: {why}; cases that do not test the sandbox run without it");
     }
     for case in cases {
         let started = Instant::now();
@@ -101,14 +101,14 @@ fn play_client(
         if plan.keep || folder == Folder::Wanted {
             detail("folder", &rig.keep().display().to_string());
         } else if let Err(error) = rig.remove() {
-            // A child of the client may still write there; that says nothing about the case.
+            // A child of the client may still write there, which does not concern the case.
             detail("folder", &format!("{error:#}"));
         }
     }
     Ok(())
 }
 
-/// Whether a person will want to look into the work folder.
+/// The use of the work folder after the case.
 #[derive(PartialEq, Eq)]
 enum Folder {
     Wanted,
@@ -141,6 +141,6 @@ fn row(client: &Client, case: &str, result: &str, seconds: Option<f64>) {
 }
 
 fn detail(name: &str, text: &str) {
-    // Later lines of a text stay below its first.
+    // Further lines of a text are indented below the first.
     println!("         {name:<9} {}", text.trim().replace('\n', "\n                   "));
 }

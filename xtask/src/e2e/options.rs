@@ -1,5 +1,5 @@
-//! The flags of `cargo xtask e2e`, resolved: names are looked up here, so that a misspelt case is a
-//! usage error and not a run of nothing.
+//! The flags of `cargo xtask e2e`. Names of cases and clients are resolved here, so that a misspelt name is a
+//! usage error and not an empty run.
 
 use std::path::PathBuf;
 
@@ -64,9 +64,9 @@ pub fn parse(args: &[String]) -> Result<Options, Usage> {
     if plan.cases.is_empty() {
         plan.cases = CASES.to_vec();
     }
-    // A run of nothing would end green.
+    // An empty run would pass.
     if !plan.clients.iter().any(|client| plan.cases.iter().any(|case| case.suits(client))) {
-        return Err(Usage("no chosen case can be run with a chosen client".to_owned()));
+        return Err(Usage("no chosen case can run with a chosen client".to_owned()));
     }
     Ok(Options::Run(plan))
 }

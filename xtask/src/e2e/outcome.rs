@@ -1,5 +1,5 @@
-//! How a case ends when it does not pass. A miss carries both sides, what was expected and what was
-//! seen, so that the report can be read without opening the code of the case.
+//! The results of a case that does not pass. A miss has both sides, expected and seen, so that the report is
+//! clear without the code of the case.
 
 pub type Checked = Result<(), Stopped>;
 
@@ -9,11 +9,11 @@ pub enum Stopped {
         expected: String,
         saw: String,
     },
-    /// The case cannot be shown here, and why. Never counted as passed.
+    /// The case cannot run here, for this reason. It never counts as passed.
     Skipped {
         why: String,
     },
-    /// The driver itself could not go on.
+    /// The driver itself failed.
     Broke(anyhow::Error),
 }
 
@@ -29,13 +29,13 @@ impl Stopped {
     }
 }
 
-/// `saw` is only asked for when the expectation was not met.
+/// Returns an error if the expectation was not met. Only then it calls `saw`.
 #[expect(clippy::fn_params_excessive_bools, reason = "an expectation is met or not")]
 pub fn expect<S: Into<String>>(met: bool, expected: &str, saw: impl FnOnce() -> S) -> Checked {
     if met { Ok(()) } else { Err(Stopped::missed(expected, saw())) }
 }
 
-/// The beginning of a text for a report: enough to recognise it.
+/// Returns the beginning of a text for a report.
 pub fn short(text: &str) -> String {
     const LIMIT: usize = 600;
     match text.char_indices().nth(LIMIT) {

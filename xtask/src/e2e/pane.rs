@@ -1,4 +1,4 @@
-//! A terminal as a person has one: a pane of a tmux server of its own, of a fixed size, in the throwaway home.
+//! A terminal as a user has it: a pane of a separate tmux server, with a fixed size, in the temporary home.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,9 +13,9 @@ use crate::place::Place;
 use crate::process;
 
 const SERVER: &str = "e2e";
-/// How often the screen is looked at.
+/// The interval between two readings of the screen.
 const LOOK: Duration = Duration::from_millis(100);
-/// What is to come comes within seconds.
+/// The time after which the wait for a text gives up.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub struct Pane {
@@ -24,13 +24,13 @@ pub struct Pane {
 }
 
 impl Pane {
-    /// Runs a script of the shell in it; `None`: there is no tmux here.
+    /// Runs a shell script in a new pane. Returns `None` if tmux is not installed.
     pub fn open(place: &Place, script: &str, (width, height): (u16, u16)) -> anyhow::Result<Option<Pane>> {
         let Some(tmux) = process::find("tmux") else { return Ok(None) };
         let place = Place { root: place.root.clone(), model_url: place.model_url.clone() };
         let pane = Pane { place, tmux };
         let (width, height) = (width.to_string(), height.to_string());
-        // What it printed last stays to be seen.
+        // The last output stays visible.
         let script = format!("{script}\nexec cat");
         pane.tmux(&[
             "-f",
@@ -68,7 +68,7 @@ impl Pane {
         self.tmux(&["send-keys", keys]).map(|_| ())
     }
 
-    /// The screen, once it shows this, or as it is when nobody waits any longer.
+    /// Returns the screen as soon as it shows this text, or the last screen after the deadline.
     pub fn showing(&self, text: &str) -> anyhow::Result<String> {
         let until = Instant::now() + PATIENCE;
         loop {
@@ -80,7 +80,7 @@ impl Pane {
         }
     }
 
-    /// Every other screen that is there until somebody says that it is enough.
+    /// Returns the successive screens, without repetitions, until `enough` is set.
     pub fn seen_until(&self, enough: &AtomicBool) -> anyhow::Result<Vec<String>> {
         let mut seen: Vec<String> = Vec::new();
         while !enough.load(Ordering::Relaxed) {
@@ -93,7 +93,7 @@ impl Pane {
         Ok(seen)
     }
 
-    /// Whether the terminal is as a shell wants it: on its own screen, no mouse, a cursor.
+    /// Reports whether the terminal is in the normal state: main screen, no mouse, a cursor.
     pub fn is_given_back(&self) -> anyhow::Result<bool> {
         let format = "#{alternate_on} #{mouse_any_flag} #{cursor_flag}";
         Ok(self.tmux(&["display-message", "-p", format])?.trim() == "0 0 1")
@@ -102,11 +102,11 @@ impl Pane {
 
 impl Drop for Pane {
     fn drop(&mut self) {
-        self.tmux(&["kill-server"]).discard("a server that is gone already needs no end");
+        self.tmux(&["kill-server"]).discard("the server may have ended already");
     }
 }
 
-/// The words of the row of a stage: mark, level, id, state, merged commit, context and so on.
+/// Returns the words of a stage's row: mark, level, id, state, merged commit, context and so on.
 pub fn row<'a>(screen: &'a str, stage: &str) -> Option<Vec<&'a str>> {
     let rows = screen.lines().map(|line| line.split(['│', ' ']).filter(|word| !word.is_empty()).collect());
     rows.into_iter()

@@ -1,5 +1,5 @@
-//! A real client in a throwaway home, between a scripted model and the program under test. It runs
-//! sessions and hands back what happened; judging it is the cases' work.
+//! A real client in a temporary home, between a scripted model and the program under test. It runs sessions
+//! and returns the results; the cases judge them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,42 +18,42 @@ use crate::model::seen::Request;
 use crate::place::Place;
 use crate::process::{self, Ending, Finished};
 
-/// A run takes some seconds; a machine that is busy gets patience, one that hangs an end.
+/// The deadline of a run, which takes some seconds. A busy machine needs more time; a hanging run must end.
 const DEADLINE: Duration = Duration::from_secs(120);
 const PROMPT: &str = "do the scripted task";
 
-/// What all rigs of one invocation share.
+/// The parts that all rigs of one invocation share.
 pub struct Kit {
     pub program: PathBuf,
     pub installer: Installer,
     pub plugin: PathBuf,
 }
 
-/// Who writes our hooks into the client's settings.
+/// The writer of the hooks in the client's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Installer {
     Program,
-    /// For a program without `init`.
+    /// This driver, for a program without `init`.
     Driver,
 }
 
-/// How the client learns of our hooks.
+/// The way by which the client gets the hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hooks {
     UserSettings,
-    /// The same, for a case about questions to the user.
+    /// The user's settings, for a case about questions to the user.
     Asking,
-    /// The same, for a case about agents in the background or of a kind of their own.
+    /// The user's settings, for a case about background agents or agent types.
     Agents,
-    /// The same, for a case about hooks that a client skips because nobody has trusted them.
+    /// The user's settings, for a case about hooks that a client skips because no user trusted them.
     Untrusted,
     Plugin,
 }
 
-/// Whether the client can shut the model's commands in, here.
+/// The state of the client's sandbox on this machine.
 #[derive(Clone, Debug)]
 pub enum Sandbox {
-    /// It does not try.
+    /// The client has no sandbox.
     Absent,
     Works,
     Broken(String),
@@ -64,7 +64,7 @@ pub struct Rig<'a> {
     pub place: Place,
     pub sandbox: &'a Sandbox,
     program: &'a Path,
-    /// Given to the client when the hooks come from there.
+    /// The plugin folder, if it has the hooks.
     pub plugin: Option<&'a Path>,
     model: Model,
     runs: usize,
@@ -97,8 +97,8 @@ impl<'a> Rig<'a> {
         Ok(Rig { client, place, sandbox, program: &installed.program, plugin, model, runs: 0, folder })
     }
 
-    /// Tells the client's settings of our hooks, unless a plugin does. Apart from `new`, so that the
-    /// folder can be looked at when this goes wrong.
+    /// Writes the hooks into the client's settings, unless a plugin has them. This is separate from `new`, so
+    /// that the folder exists for inspection after a failure.
     pub fn write_hooks(&mut self, installer: Installer) -> anyhow::Result<()> {
         if self.plugin.is_some() {
             return Ok(());
@@ -125,17 +125,17 @@ impl<'a> Rig<'a> {
         Ok(())
     }
 
-    /// Runs one session with `script` in the model's mouth.
+    /// Runs one session; the model answers with `script`.
     pub fn run(&mut self, script: Script, grant: Grant) -> Result<Run, Stopped> {
         self.run_asking(PROMPT, script, grant)
     }
 
-    /// The same, asked for in other words.
+    /// Runs one session with another prompt.
     pub fn run_asking(&mut self, prompt: &str, script: Script, grant: Grant) -> Result<Run, Stopped> {
         self.ask(prompt, None, script, grant)
     }
 
-    /// Goes on with a session that has ended.
+    /// Resumes a session that has ended.
     pub fn resume_asking(
         &mut self,
         session: &str,
@@ -154,8 +154,8 @@ impl<'a> Rig<'a> {
         grant: Grant,
     ) -> Result<Run, Stopped> {
         let grant = match (self.sandbox, grant) {
-            // Without its sandbox the client refuses every command. What the case is about does not
-            // need the sandbox, so it goes on without.
+            // Without its sandbox the client refuses every command. This case does not need the sandbox, so
+            // it runs without it.
             (Sandbox::Broken(_), Grant::Usual) => Grant::Everything,
             (Sandbox::Broken(why), Grant::Nothing) => return Err(Stopped::Skipped { why: why.clone() }),
             _ => grant,
@@ -169,25 +169,25 @@ impl<'a> Rig<'a> {
         Ok(Run { finished, session, requests: self.model.take_requests() })
     }
 
-    /// The client itself.
+    /// Returns the path of the client.
     pub fn program(&self) -> &Path {
         self.program
     }
 
-    /// Lets the model, and whatever it starts, start the client itself.
+    /// Puts the client on the path, so that the model and its processes can start it.
     pub fn put_client_on_path(&self) -> anyhow::Result<()> {
         let text = format!("#!/bin/sh\nexec '{}' \"$@\"\n", self.program.display());
         self.place.stand_in(self.client.name, &text)
     }
 
-    /// The program under test, started by hand in the project.
+    /// Runs the program under test in the project, as a user does.
     pub fn sprag(&mut self, arguments: &[&str]) -> anyhow::Result<Finished> {
         let mut command = self.place.command(&self.place.sprag());
         command.args(arguments).envs((self.client.env)(&self.place));
         process::run(command, &self.next_outputs(), DEADLINE)
     }
 
-    /// The same, for a command that starts clients itself, with `script` in the model's mouth.
+    /// Runs a command of the program that starts clients; the model answers with `script`.
     pub fn sprag_with(
         &mut self,
         script: Script,
@@ -198,7 +198,7 @@ impl<'a> Rig<'a> {
         Ok((finished, self.model.take_requests()))
     }
 
-    /// As `sprag`, for a command that prints one JSON object.
+    /// Runs a command of the program that prints one JSON object, and returns the object.
     pub fn sprag_json(&mut self, arguments: &[&str]) -> anyhow::Result<Value> {
         let finished = self.sprag(arguments)?;
         let command = arguments.join(" ");
@@ -218,13 +218,13 @@ impl<'a> Rig<'a> {
         self.place.root.join(format!("run-{}", self.runs))
     }
 
-    /// A file of the project, if it is there.
+    /// Returns the text of a file of the project, if it exists.
     pub fn file(&self, name: &str) -> Option<String> {
         let bytes = fs::read(self.place.project().join(name)).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Leaves the folder where it is, for a person to look at.
+    /// Keeps the folder for inspection.
     pub fn keep(self) -> PathBuf {
         self.folder.keep()
     }
@@ -248,7 +248,7 @@ impl Run {
     }
 }
 
-/// Asks the program whether it can install its own hooks.
+/// Reports whether the program can install its own hooks.
 pub fn installer(program: &Path) -> anyhow::Result<Installer> {
     let (folder, root) = work_folder()?;
     let place = Place::furnish(&root, program, String::new())?;
@@ -259,7 +259,7 @@ pub fn installer(program: &Path) -> anyhow::Result<Installer> {
     Ok(if finished.ending == Ending::Code(0) { Installer::Program } else { Installer::Driver })
 }
 
-/// Tries the client's sandbox once; every rig of this client then knows.
+/// Tries the client's sandbox once, for all rigs of this client.
 pub fn sandbox(kit: &Kit, installed: &Installed) -> anyhow::Result<Sandbox> {
     let client = installed.client;
     let Some(arguments) = client.sandbox else { return Ok(Sandbox::Absent) };
@@ -273,14 +273,14 @@ pub fn sandbox(kit: &Kit, installed: &Installed) -> anyhow::Result<Sandbox> {
     if finished.ending == Ending::Code(0) {
         return Ok(Sandbox::Works);
     }
-    let said = finished.stderr.lines().last().unwrap_or("it said nothing");
+    let said = finished.stderr.lines().last().unwrap_or("no output");
     Ok(Sandbox::Broken(format!(
         "the sandbox of `{}` does not work here: {:?}: {said}",
         client.name, finished.ending
     )))
 }
 
-/// With its real path: clients compare folders by name.
+/// Makes a work folder and returns its real path, because clients compare folders by name.
 fn work_folder() -> anyhow::Result<(TempDir, PathBuf)> {
     let folder = tempfile::Builder::new().prefix("e2e-").tempdir()?;
     let root = folder.path().canonicalize()?;

@@ -1,4 +1,5 @@
-//! Commands that may run without asking: how many are, and whether only they are.
+//! Score of commands that may run without a question: how many the policy approves, and whether it approves
+//! only those.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,7 @@ use super::share::Share;
 type Pair<'a> = (&'a Row, &'a Answer);
 type Wanted<'a> = &'a dyn Fn(&Row) -> bool;
 
-/// The source whose labels are most of the data, so that the others are told apart.
+/// The source with most of the labels; the report shows the other sources separately.
 const LARGEST: &str = "dippy";
 
 pub fn score(rows: &[Row], answers: &[Answer], report: &mut Report) {

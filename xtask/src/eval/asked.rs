@@ -1,4 +1,4 @@
-//! Asking the program: all rows in one process, in their order.
+//! The answers of the program: one process answers all rows in order.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -13,12 +13,12 @@ use sprag_base::result::Discard as _;
 
 use super::rows::Row;
 
-/// The place the labels are made for; nothing is read from it.
+/// The directory that the labels assume. The program reads nothing from it.
 const CWD: &str = "/home/test/project";
 const HOME: &str = "/home/test";
 
-/// What the program said. No usable answer is wrong everywhere, so that an absent program is not
-/// called precise.
+/// An answer of the program. An unusable answer counts as wrong everywhere, so that a missing program does
+/// not look precise.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Answer {
@@ -55,7 +55,7 @@ pub fn ask(sprag: &Path, args: &[&str], rows: &[Row]) -> anyhow::Result<Vec<Answ
         .with_context(|| format!("cannot start `{}`", sprag.display()))?;
     let mut stdin = child.stdin.take().context("stdin is a pipe")?;
     let lines: Vec<String> = rows.iter().map(|row| question(row) + "\n").collect();
-    // Written beside the reading: both pipes are shorter than what goes through them.
+    // A separate thread writes, because the input and the output are longer than the pipes.
     let writer = thread::spawn(move || lines.iter().try_for_each(|line| stdin.write_all(line.as_bytes())));
     let output = child.wait_with_output()?;
     writer.join().discard("a program that ended early shows by its missing answers");
@@ -77,7 +77,7 @@ fn answers(rows: &[Row], output: &[u8]) -> Vec<Answer> {
         let answer: Option<Answer> = lines.next().and_then(|line| serde_json::from_slice(line).ok());
         answer
             .filter(|answer| answer.is(&["allow", "ask", "deny", "none"]))
-            // An answer to another question is none.
+            // An answer with another id does not count.
             .filter(|answer| answer.id.as_ref().is_none_or(|id| *id == row.id))
             .unwrap_or_else(Answer::lost)
     };

@@ -1,4 +1,4 @@
-//! Commands that must be stopped, and text that only looks like them.
+//! Score of commands that the policy must stop, and of text that only looks like them.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ type Pair<'a> = (&'a Row, &'a Answer);
 struct Figures {
     deny: Share,
     stopped: Share,
-    /// Of what need not be stopped.
+    /// The share of harmless commands that were stopped.
     wrongly: Share,
 }
 

@@ -1,4 +1,4 @@
-//! Gates: does a pattern fire for every way of writing its command, and for nothing else?
+//! Score of gates: whether a pattern matches every form of its command, and nothing else.
 
 use super::Report;
 use super::asked::Answer;
@@ -84,6 +84,6 @@ mod tests {
             report.lines[3].contains("specificity 1.000 (1/1)  silent 0.000 (0/1)  undecidable 1.000 (1/1)")
         );
         assert_eq!(report.errors[0].1.len(), 1);
-        assert_eq!(report.missed, ["gate recall, core 0.500 (1/2), wanted at least 1"]);
+        assert_eq!(report.missed, ["gate recall, core 0.500 (1/2), target at least 1"]);
     }
 }

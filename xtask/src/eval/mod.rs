@@ -1,7 +1,7 @@
-//! `cargo xtask eval policy|retrieval|trace|trace-export`: the figures of the policy on labelled commands, of the
-//! memory on sets with a key, of proofs of refactoring on labelled changes, and exported records against the schemas of
-//! their form. The data is no part of this repository; without it there is nothing to do. No command is ever
-//! run: each is handed to `sprag policy check --jsonl` as text.
+//! `cargo xtask eval policy|retrieval|trace|trace-export`: scores the policy on labelled commands, the memory
+//! on sets with a key, the proofs on labelled changes, and exported records against their schemas. The data
+//! is not part of this repository; without it the command skips. It never runs a labelled command: `sprag
+//! policy check --jsonl` gets each as text.
 
 use std::path::Path;
 
@@ -77,26 +77,26 @@ fn policy(sprag: &Path, data: &Path) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-/// What is printed, collected so that tests can look at it.
+/// The output, collected for tests.
 #[derive(Debug, Default)]
 struct Report {
     lines: Vec<String>,
     errors: Vec<(&'static str, Vec<String>)>,
-    /// Targets that were not met.
+    /// Targets that were missed.
     missed: Vec<String>,
 }
 
 impl Report {
-    /// A target that a share must reach; a share of nothing says nothing.
+    /// Records a miss if a share is below its target. An empty share never misses.
     fn want(&mut self, name: &str, share: share::Share, least: f64) {
         if share.value().is_some_and(|value| value < least) {
-            self.missed.push(format!("{name} {share}, wanted at least {least}"));
+            self.missed.push(format!("{name} {share}, target at least {least}"));
         }
     }
 
     fn want_most(&mut self, name: &str, share: share::Share, most: f64) {
         if share.value().is_some_and(|value| value > most) {
-            self.missed.push(format!("{name} {share}, wanted at most {most}"));
+            self.missed.push(format!("{name} {share}, target at most {most}"));
         }
     }
 }

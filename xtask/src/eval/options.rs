@@ -10,9 +10,9 @@ pub const USAGE: &str = "usage: cargo xtask eval policy|retrieval|trace|trace-ex
 pub struct Options {
     pub data: Option<PathBuf>,
     pub sprag: Option<PathBuf>,
-    /// How many wrong answers of each kind are shown.
+    /// The number of wrong answers of each kind to show.
     pub errors: usize,
-    /// A missed target is a failure.
+    /// Whether a missed target fails the command.
     pub strict: bool,
 }
 
@@ -28,7 +28,7 @@ impl Options {
                 "--errors" => {
                     let number = value()?;
                     options.errors =
-                        number.parse().map_err(|_| Usage(format!("`{number}` is no number\n{USAGE}")))?;
+                        number.parse().map_err(|_| Usage(format!("`{number}` is not a number\n{USAGE}")))?;
                 }
                 "--strict" => options.strict = true,
                 _ => return Err(Usage(format!("no flag `{flag}`\n{USAGE}"))),

@@ -1,5 +1,4 @@
-//! The figures of the memory on sets with a key: what `sprag memory eval` prints of each, and the floors below which a
-//! change is no improvement.
+//! The figures of the memory on sets with a key, as `sprag memory eval` prints them, and the minimum of each.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +8,7 @@ use serde_json::Value;
 
 use super::Report;
 
-/// Where a figure is found, and what it must reach.
+/// The set, row and figure, and its minimum.
 struct Floor {
     set: &'static str,
     row: &'static str,
@@ -52,7 +51,7 @@ pub fn score(sprag: &Path, data: &Path) -> anyhow::Result<Report> {
         let value = value(told, floor);
         if value.is_none_or(|value| value < floor.least) {
             report.missed.push(format!(
-                "{} {} of `{}`: {}, wanted at least {}",
+                "{} {} of `{}`: {}, target at least {}",
                 floor.set,
                 floor.figure,
                 floor.row,
@@ -63,7 +62,7 @@ pub fn score(sprag: &Path, data: &Path) -> anyhow::Result<Report> {
     }
     let guards = found.iter().find(|(set, _)| *set == "dedup").and_then(|(_, told)| row(told, "guards"));
     if guards.is_some_and(|guards| guards["wrongly_rejected"] != 0) {
-        report.missed.push("a pair that differs in what may not is rejected".to_owned());
+        report.missed.push("the duplicate check rejected a pair that differs in a guard".to_owned());
     }
     Ok(report)
 }

@@ -1,4 +1,4 @@
-//! Labelled commands as they lie on disk: `*gates*.jsonl`, and all other `*.jsonl`.
+//! Labelled commands on disk: `*gates*.jsonl`, and all other `*.jsonl`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use serde::Deserialize;
 
-/// One command with its label; of a gate it has a pattern, a tier and what is expected, of the rest
+/// One command with its label. A row of a gate has a pattern, a tier and the expected result. Other rows have
 /// an axis and a verdict.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
@@ -27,7 +27,7 @@ pub struct Row {
     pub core: bool,
     pub disputed: bool,
     pub contested: bool,
-    /// What each source says.
+    /// The label of each source.
     pub labels: BTreeMap<String, String>,
 }
 
@@ -36,12 +36,12 @@ impl Row {
         self.axis == "destructive"
     }
 
-    /// Whether its label counts.
+    /// Reports whether the label counts.
     pub fn is_scored(&self) -> bool {
         self.strength == "strong" && self.verdict != "disputed" && !self.disputed && self.dialect == "posix"
     }
 
-    /// The command on one line, not too long.
+    /// Returns the start of the command on one line.
     pub fn shown(&self) -> String {
         let start: String = self.cmd.chars().take(110).collect();
         format!("{start:?}")

@@ -1,12 +1,12 @@
-//! As much of JSON Schema as the schemas of Agent Trace use. A word that is not known here is an error, and
-//! never passed over: what is not checked must not pass for checked.
+//! The subset of JSON Schema that the schemas of Agent Trace use. An unknown keyword is an error, because an
+//! unchecked rule must not count as met.
 
 use anyhow::{bail, ensure};
 use serde_json::Value;
 
-/// Words that only tell people something, or are looked up from elsewhere.
+/// Keywords that are only documentation, or that other keywords refer to.
 const TOLD: &[&str] = &["$schema", "$id", "$defs", "definitions", "title", "description"];
-/// Deeper than any of them.
+/// The maximum depth; real schemas are less deep.
 const DEEPEST: usize = 64;
 
 pub struct Schema {
@@ -18,7 +18,7 @@ impl Schema {
         Schema { root }
     }
 
-    /// What is wrong with a value, each with its place. Fails where the schema cannot be understood.
+    /// Returns the faults of a value, each with its place. Fails if the schema has an unknown keyword.
     pub fn faults(&self, value: &Value) -> anyhow::Result<Vec<String>> {
         let mut faults = Vec::new();
         self.check(&self.root, value, "$", &mut faults, 0)?;
@@ -33,8 +33,8 @@ impl Schema {
         faults: &mut Vec<String>,
         depth: usize,
     ) -> anyhow::Result<()> {
-        ensure!(depth < DEEPEST, "the schema goes round at {place}");
-        let Some(words) = schema.as_object() else { bail!("{place}: a schema that is no object") };
+        ensure!(depth < DEEPEST, "the schema is recursive at {place}");
+        let Some(words) = schema.as_object() else { bail!("{place}: the schema is not an object") };
         for (word, rule) in words {
             match word.as_str() {
                 "$ref" => self.check(self.named(rule)?, value, place, faults, depth + 1)?,
@@ -66,7 +66,7 @@ impl Schema {
         let path = rule.as_str().and_then(|path| path.strip_prefix('#'));
         match path.and_then(|path| self.root.pointer(path)) {
             Some(found) => Ok(found),
-            None => bail!("the schema refers to {rule}, which it has not"),
+            None => bail!("the schema refers to {rule}, which is missing"),
         }
     }
 }
@@ -82,17 +82,17 @@ fn additional(
         Value::Bool(false) => {}
         Value::Bool(true) => return Ok(()),
         Value::Object(any) if any.is_empty() => return Ok(()),
-        _ => bail!("{place}: `additionalProperties` {rule} is not known here"),
+        _ => bail!("{place}: `additionalProperties` {rule} is not supported"),
     }
     for name in value.as_object().into_iter().flat_map(|object| object.keys()) {
         if schema["properties"].get(name).is_none() {
-            faults.push(format!("{place}: no `{name}` is allowed"));
+            faults.push(format!("{place}: `{name}` is not allowed"));
         }
     }
     Ok(())
 }
 
-/// One rule about one value. A rule about texts says nothing of what is no text.
+/// Reports whether a value meets one rule. A rule about texts accepts every other type.
 fn holds(word: &str, rule: &Value, value: &Value) -> anyhow::Result<bool> {
     let text = value.as_str();
     Ok(match word {
@@ -101,7 +101,7 @@ fn holds(word: &str, rule: &Value, value: &Value) -> anyhow::Result<bool> {
             Some("array") => value.is_array(),
             Some("string") => value.is_string(),
             Some("integer") => value.is_i64() || value.is_u64(),
-            _ => bail!("type {rule} is not known here"),
+            _ => bail!("type {rule} is not supported"),
         },
         "required" => {
             let names = rule.as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -114,15 +114,15 @@ fn holds(word: &str, rule: &Value, value: &Value) -> anyhow::Result<bool> {
         "minimum" => value.as_f64().is_none_or(|value| rule.as_f64().is_some_and(|least| value >= least)),
         "pattern" => match rule.as_str() {
             Some(r"^[0-9]+\.[0-9]+\.[0-9]+$") => text.is_none_or(is_version),
-            _ => bail!("pattern {rule} is not known here"),
+            _ => bail!("pattern {rule} is not supported"),
         },
         "format" => match rule.as_str() {
             Some("uuid") => text.is_none_or(is_uuid),
             Some("date-time") => text.is_none_or(is_time),
             Some("uri") => text.is_none_or(is_uri),
-            _ => bail!("format {rule} is not known here"),
+            _ => bail!("format {rule} is not supported"),
         },
-        _ => bail!("`{word}` is not known here"),
+        _ => bail!("`{word}` is not supported"),
     })
 }
 
@@ -141,7 +141,7 @@ fn is_uuid(text: &str) -> bool {
     lengths == [8, 4, 4, 4, 12] && parts.iter().all(|part| part.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// RFC 3339.
+/// Reports whether a text is a time in the form of RFC 3339.
 fn is_time(text: &str) -> bool {
     let like = "0000-00-00T00:00:00";
     let Some((head, tail)) = text.split_at_checked(like.len()) else { return false };

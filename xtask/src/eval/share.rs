@@ -1,4 +1,4 @@
-//! So many of so many.
+//! The share of a part in a whole.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ pub struct Share {
 }
 
 impl Share {
-    /// How many of `all` are so.
+    /// Returns the share of elements that meet a condition.
     pub fn of<T>(all: &[T], so: impl Fn(&T) -> bool) -> Share {
         Share { part: all.iter().filter(|one| so(one)).count(), whole: all.len() }
     }

@@ -1,4 +1,5 @@
-//! `cargo xtask eval trace`: how often a refactoring is proved, and whether anything else ever is.
+//! `cargo xtask eval trace`: scores how often a refactoring is proved, and whether any other change is
+//! proved.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -28,7 +29,7 @@ impl Row {
         self.label == "AST_REFACTOR"
     }
 
-    /// Labels that rest on more than a message.
+    /// Reports whether the label has better evidence than a commit message.
     fn is_core(&self) -> bool {
         self.origin == "synthetic"
             || ["format:", "purity:", "bugfix:"].iter().any(|kind| self.kind.starts_with(kind))
@@ -61,7 +62,7 @@ pub fn score(sprag: &Path, data: &Path) -> anyhow::Result<Report> {
     Ok(report(&rows, &told))
 }
 
-/// The rows as they are: a classifier reads nothing but `id` and `files` of them.
+/// Sends the rows unchanged: the classifier reads only `id` and `files`.
 fn ask(sprag: &Path, root: &Path, lines: String) -> anyhow::Result<BTreeMap<String, Told>> {
     let mut child = Command::new(sprag)
         .args(["trace", "classify", "--jsonl", "--timing", "--jobs", "1", "--root"])
@@ -77,7 +78,7 @@ fn ask(sprag: &Path, root: &Path, lines: String) -> anyhow::Result<BTreeMap<Stri
     ensure!(output.status.success(), "`trace classify` failed: {}", output.status);
     let mut told = BTreeMap::new();
     for line in String::from_utf8_lossy(&output.stdout).lines() {
-        let answer: Value = serde_json::from_str(line).context("an answer is no JSON")?;
+        let answer: Value = serde_json::from_str(line).context("an answer is not JSON")?;
         let id = answer["id"].as_str().context("an answer without `id`")?.to_owned();
         let is_proved = answer["verdict"] == "PROVED";
         ensure!(is_proved == answer["proof"].is_object(), "`{id}`: proved and proof disagree");
@@ -153,6 +154,6 @@ mod tests {
             BTreeMap::from([("a".to_owned(), answer(true)), ("t".to_owned(), answer(trap))])
         };
         assert!(report(&rows, &told(false)).missed.is_empty());
-        assert_eq!(report(&rows, &told(true)).missed, ["false proofs, traps 1.000 (1/1), wanted at most 0"]);
+        assert_eq!(report(&rows, &told(true)).missed, ["false proofs, traps 1.000 (1/1), target at most 0"]);
     }
 }

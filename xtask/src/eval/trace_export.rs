@@ -1,5 +1,6 @@
-//! Whether exported records are Agent Trace: a session is played through the hooks of the program, with all
-//! kinds of changes, and what `sprag trace export` prints is held against the published schemas.
+//! The check that exported records are valid Agent Trace. It plays a session with all kinds of changes
+//! through the hooks of the program, and validates the output of `sprag trace export` with the published
+//! schemas.
 
 use std::fs;
 use std::io::Write as _;
@@ -13,7 +14,7 @@ use super::Report;
 use super::schema::Schema;
 
 const SCHEMAS: &[&str] = &["trace-record.spec-0.1.0.json", "trace-record.strict-fixed.json"];
-/// One that is right and one that is not: whoever takes the second checks nothing.
+/// A valid and an invalid sample. A schema that accepts the invalid one checks nothing.
 const RIGHT: &str = "conformant-sample.json";
 const WRONG: &str = "seed-shape-rejected.json";
 
@@ -30,7 +31,7 @@ pub fn score(sprag: &Path, data: &Path) -> anyhow::Result<Report> {
         }
         report.lines.push(format!("{name}: {} records, {} faults", records.len(), wrong.len()));
         if !wrong.is_empty() {
-            report.missed.push(format!("{name}: {} faults, wanted none", wrong.len()));
+            report.missed.push(format!("{name}: {} faults, target none", wrong.len()));
         }
         report.errors.push(("faults", wrong));
         if !faults(&read(&data.join(RIGHT))?)?.is_empty() {
@@ -44,14 +45,14 @@ pub fn score(sprag: &Path, data: &Path) -> anyhow::Result<Report> {
     let finals = count(&|record| record.get("vcs").is_some());
     report.lines.push(format!("final {finals}, provisional {}", records.len() - finals));
     if finals == 0 || finals == records.len() {
-        report.missed.push("records of both kinds are wanted".to_owned());
+        report.missed.push("final or provisional records are missing".to_owned());
     }
     Ok(report)
 }
 
 fn read(path: &Path) -> anyhow::Result<Value> {
     let text = fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
-    serde_json::from_str(&text).with_context(|| format!("`{}` is no JSON", path.display()))
+    serde_json::from_str(&text).with_context(|| format!("`{}` is not JSON", path.display()))
 }
 
 struct Scene<'a> {
@@ -60,7 +61,7 @@ struct Scene<'a> {
     project: &'a Path,
 }
 
-/// A session with calls, commands, a rename, a link, bytes and a commit; all it leaves behind.
+/// Plays a session with calls, commands, a rename, a link, bytes and a commit. Returns the exported records.
 fn play(sprag: &Path) -> anyhow::Result<Vec<Value>> {
     let temp = tempfile::tempdir()?;
     let root = temp.path().canonicalize()?;

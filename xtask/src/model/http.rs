@@ -1,27 +1,27 @@
-//! As much HTTP/1.1 as the clients speak to a model: bodies with a length or in chunks, kept
-//! connections, answers as JSON or as an event stream. Written by hand because a server crate would
-//! be the largest dependency of this tool for two hundred lines of it.
+//! The subset of HTTP/1.1 that the clients use with a model: bodies with a length or in chunks, kept
+//! connections, answers as JSON or as an event stream. A server crate would be the largest dependency of this
+//! tool, so these two hundred lines replace it.
 
 use std::io::{self, BufRead, Read, Write};
 
 use serde_json::Value;
 
-/// A real request is below 1 MB; a broken length must not eat the memory.
+/// The limit on bodies: a real request is below 1 MB, and a wrong length must not fill the memory.
 const BODY_LIMIT: usize = 64 << 20;
 const LINE_LIMIT: u64 = 64 << 10;
 
 #[derive(Debug)]
 pub struct Incoming {
     pub method: String,
-    /// Without the query.
+    /// The path without the query.
     pub path: String,
     pub body: Vec<u8>,
-    /// A content-encoding; the clients send none, and none is understood here.
+    /// The content-encoding. The clients send none, and this server supports none.
     pub encoding: Option<String>,
     pub after: After,
 }
 
-/// What becomes of the connection when the answer is written.
+/// The fate of the connection after the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum After {
     Keep,
@@ -33,7 +33,7 @@ pub enum Outgoing {
     Events(Vec<(&'static str, Value)>),
 }
 
-/// `None` when the other side closed the connection between two requests.
+/// Reads a request. Returns `None` if the client closed the connection between two requests.
 pub fn read(reader: &mut impl BufRead, writer: &mut impl Write) -> io::Result<Option<Incoming>> {
     let Some(first) = line(reader)? else { return Ok(None) };
     let mut words = first.split(' ');
@@ -124,7 +124,7 @@ fn malformed(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("malformed HTTP: {what}"))
 }
 
-/// `incoming` decides whether a body may follow and whether the connection stays.
+/// Writes an answer. `incoming` decides whether a body may follow and whether the connection stays open.
 pub fn write(writer: &mut impl Write, incoming: &Incoming, outgoing: &Outgoing) -> io::Result<()> {
     let connection = match incoming.after {
         After::Keep => "keep-alive",
@@ -151,7 +151,8 @@ pub fn write(writer: &mut impl Write, incoming: &Incoming, outgoing: &Outgoing) 
                 "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncache-control: no-cache\r\n\
                  transfer-encoding: chunked\r\nconnection: {connection}\r\n\r\n"
             )?;
-            // One chunk for each event, flushed: a client sees them arrive one by one, as from a real model.
+            // Each event is one flushed chunk, so that the client receives the events one by one, as from a
+            // real model.
             for (name, data) in events {
                 let event = format!("event: {name}\ndata: {data}\n\n");
                 write!(writer, "{:x}\r\n{event}\r\n", event.len())?;

@@ -1,5 +1,5 @@
-//! A model that reads from a script: a server on loopback that speaks the APIs of the clients, so
-//! that a real client can be run with no account, no network and no chance in it.
+//! A model that answers from a script: a loopback server with the APIs of the clients. With it a real client
+//! runs without account, network and randomness.
 
 use std::io::{self, BufReader};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -22,7 +22,7 @@ pub mod seen;
 #[cfg(test)]
 mod tests;
 
-/// One way to talk to a model: where, and how a request and an answer look.
+/// One model API: its path, and the form of requests and answers.
 pub struct Api {
     path: &'static str,
     read: fn(&Value) -> Asked,
@@ -31,17 +31,17 @@ pub struct Api {
 
 const APIS: &[&Api] = &[&messages::API, &responses::API];
 
-/// What a script may look at in a request.
+/// The parts of a request that a script may use.
 #[derive(Debug)]
 pub struct Asked {
     pub has_tools: bool,
-    /// All that was said to the model before it first answered.
+    /// The whole text before the first answer of the model.
     pub opening: String,
-    /// What the latest tool call brought back.
+    /// The result of the latest tool call.
     pub last_result: String,
 }
 
-/// One answer in both forms: the client chooses by `"stream"`.
+/// One answer in both forms; the field `stream` of the request selects one.
 pub struct Reply {
     whole: Value,
     events: Vec<(&'static str, Value)>,
@@ -54,7 +54,7 @@ impl Asked {
     }
 }
 
-/// The text of a message, whether it is a string or a list of blocks.
+/// Returns the text of a message, which is a string or a list of blocks.
 fn text_of(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -66,7 +66,7 @@ fn text_of(content: &Value) -> String {
     }
 }
 
-/// A running server. It stops when this is dropped.
+/// A running server, which stops on drop.
 pub struct Model {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -81,12 +81,12 @@ struct Shared {
 struct State {
     reading: Reading,
     seen: Seen,
-    /// Counts answers over all scripts, so that no id of a call comes twice in one home.
+    /// The number of answers over all scripts, so that all ids of calls in one home differ.
     serial: u64,
 }
 
 impl Model {
-    /// Starts with an empty script. `log` gets a line for every request.
+    /// Starts the server with an empty script. `log` gets a line for every request.
     pub fn start(log: &Path) -> io::Result<Model> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
@@ -101,14 +101,14 @@ impl Model {
         format!("http://{}", self.address)
     }
 
-    /// Begins a new run: this script from its first turn, and no request seen.
+    /// Starts a new run with this script and an empty list of requests.
     pub fn play(&self, script: Script) {
         let mut state = self.shared.state();
         state.reading = Reading::new(script);
         state.seen.take();
     }
 
-    /// The requests since `play`; they are handed over, not copied.
+    /// Returns the requests since `play` and removes them from the list.
     pub fn take_requests(&self) -> Vec<Request> {
         self.shared.state().seen.take()
     }
@@ -117,10 +117,10 @@ impl Model {
 impl Drop for Model {
     fn drop(&mut self) {
         self.shared.stopping.store(true, Ordering::SeqCst);
-        // `accept` has no other way to hear of it than one more connection.
+        // Only another connection wakes `accept`.
         let woken = TcpStream::connect(self.address).is_ok();
         if let (true, Some(handle)) = (woken, self.listener.take()) {
-            // A panic of that thread was printed when it happened; there is nobody to hand it to.
+            // The thread printed its panic already, and no caller could handle it.
             drop(handle.join());
         }
     }
@@ -128,7 +128,7 @@ impl Drop for Model {
 
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
-        // A panic in one connection leaves whole values behind; the others go on with them.
+        // A panic in one connection leaves valid values behind, and the others continue with them.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -141,7 +141,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         let Ok(stream) = stream else { continue };
         let shared = Arc::clone(shared);
         thread::spawn(move || {
-            // A client that hangs up in the middle is a client that was stopped, not a fault of ours.
+            // A client that disconnects early was stopped; that is not an error of the server.
             drop(converse(&stream, &shared));
         });
     }
@@ -163,7 +163,7 @@ fn converse(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
 
 fn answer(incoming: &Incoming, shared: &Shared) -> Outgoing {
     let body = match (&incoming.encoding, incoming.body.is_empty()) {
-        (Some(_), _) => Err((415, "no content-encoding is understood")),
+        (Some(_), _) => Err((415, "content-encoding is not supported")),
         (None, true) => Ok(Value::Null),
         (None, false) => serde_json::from_slice(&incoming.body).map_err(|_| (400, "not JSON")),
     };
@@ -198,7 +198,7 @@ fn answer(incoming: &Incoming, shared: &Shared) -> Outgoing {
     outgoing
 }
 
-/// What a client asks a server besides answers.
+/// Answers the other requests of a client, such as counting tokens.
 fn side_question(incoming: &Incoming, body: &Value) -> Outgoing {
     match (incoming.method.as_str(), incoming.path.as_str()) {
         ("POST", "/v1/messages/count_tokens") => {
@@ -207,9 +207,9 @@ fn side_question(incoming: &Incoming, body: &Value) -> Outgoing {
         ("GET" | "HEAD", "/v1/models") => {
             Outgoing::Json { status: 200, body: json!({"object": "list", "data": [], "has_more": false}) }
         }
-        // Claude Code looks whether anybody is there.
+        // Claude Code checks whether the server answers.
         ("HEAD", _) => Outgoing::Json { status: 200, body: json!({}) },
-        _ => refusal(404, "nothing here"),
+        _ => refusal(404, "unknown path"),
     }
 }
 

@@ -13,7 +13,7 @@ fn read(body: &Value) -> Asked {
         asked.opening = text_of(&body["input"]);
         return asked;
     };
-    // The first user message is the client's description of the place; the prompt comes after it.
+    // The first user message is the client's description of its environment; the prompt follows.
     let opening = items.iter().take_while(|item| !by_model(item)).filter(|item| item["role"] == "user");
     asked.opening = opening.map(|item| text_of(&item["content"])).collect::<Vec<_>>().join("\n");
     asked.last_result = items

@@ -1,28 +1,28 @@
-//! What the model will say. A script is data written down before the run; the server only reads it
-//! out, so a run has no choice left but the client's and ours.
+//! The answers of the model. A script is fixed before the run and the server only reads it, so only the
+//! client and Sprag make decisions.
 
 use serde_json::Value;
 
 use super::Asked;
 
-/// One answer of the model: words, tool calls, or both.
+/// One answer of the model: text, tool calls, or both.
 #[derive(Clone, Debug, Default)]
 pub struct Turn {
     pub text: String,
     pub calls: Vec<Call>,
-    /// How many tokens the request is said to have had, where a story is about that.
+    /// The number of input tokens to report, for stories that need it.
     pub input_tokens: Option<u64>,
 }
 
 #[derive(Clone, Debug)]
 pub struct Call {
     pub tool: &'static str,
-    /// Codex groups some tools under a name of their own.
+    /// The namespace of the tool; Codex groups some tools.
     pub namespace: Option<&'static str>,
     pub input: Value,
 }
 
-/// A turn, or the way to make one from the request: an agent's id is only known once it was started.
+/// A turn, or a function that makes one from the request. An agent's id is known only after its start.
 #[derive(Clone, Debug)]
 pub enum Step {
     Given(Turn),
@@ -36,7 +36,7 @@ pub struct Script {
     end: Turn,
 }
 
-/// The turns of one sub-agent, known by words in the text it was started with.
+/// The turns of one sub-agent, which is recognised by a text in its prompt.
 #[derive(Clone, Debug)]
 struct Track {
     name: &'static str,
@@ -44,12 +44,12 @@ struct Track {
     steps: Vec<Step>,
 }
 
-/// Which line of the script answered a request.
+/// The part of the script that answered a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     Main,
     Track(&'static str),
-    /// A request without tools (a title, a summary) or for no answer at all: takes no turn.
+    /// A request without tools (a title, a summary) or without an answer; it uses no turn.
     Aside,
 }
 
@@ -74,7 +74,8 @@ impl From<Turn> for Step {
 }
 
 impl Script {
-    /// `end` answers every request after the last step: a held agent that only repeats itself.
+    /// Returns a script that answers every request after the last step with `end`, like a held agent that
+    /// repeats itself.
     pub fn ending(end: &str) -> Script {
         Script { end: Turn::say(end), ..Script::default() }
     }
@@ -93,7 +94,7 @@ impl Script {
         self.track_steps(name, mark, turns.map(Step::Given))
     }
 
-    /// The same, with turns that depend on what the sub-agent was told.
+    /// Adds a sub-agent whose turns depend on its prompt.
     pub fn track_steps<const N: usize>(
         mut self,
         name: &'static str,
@@ -105,7 +106,7 @@ impl Script {
     }
 }
 
-/// A script and how far it was read.
+/// A script and the current position in it.
 #[derive(Default)]
 pub struct Reading {
     script: Script,

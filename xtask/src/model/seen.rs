@@ -1,5 +1,5 @@
-//! What reached the model: every request, in order. Cases assert on this and not on a hook's
-//! output, because only this proves that a client passed our words on.
+//! All requests to the model, in order. Cases assert on these requests and not on the output of a hook,
+//! because only they prove that the client passed the text to the model.
 
 use std::fs::File;
 use std::io::Write;
@@ -14,32 +14,33 @@ pub struct Request {
     pub method: String,
     pub path: String,
     pub part: Part,
-    /// What the latest tool call brought back, as the model reads it.
+    /// The result of the latest tool call, as the model reads it.
     pub last_result: String,
     pub body: Value,
 }
 
 impl Request {
-    /// Looks into every string, decoded: a quote or a line break in a text is found as it was written.
+    /// Reports whether a decoded string of the body contains `needle`. Quotes and line breaks match
+    /// unescaped.
     pub fn contains(&self, needle: &str) -> bool {
         self.count(needle) > 0
     }
 
-    /// How many strings of the body contain `needle`.
+    /// Returns the number of strings in the body that contain `needle`.
     pub fn count(&self, needle: &str) -> usize {
         let mut count = 0;
         visit(&self.body, &mut |text| count += usize::from(text.contains(needle)));
         count
     }
 
-    /// What was said last, tool results included.
+    /// Returns the last message, including tool results.
     pub fn last_talk(&self) -> String {
         let talk = [&self.body["messages"], &self.body["input"]];
         let items = talk.into_iter().find_map(Value::as_array);
         items.and_then(|items| items.last()).map(ToString::to_string).unwrap_or_default()
     }
 
-    /// The first string that contains `needle`, from there on.
+    /// Returns the first string that contains `needle`, from that position on.
     pub fn text_from(&self, needle: &str) -> Option<String> {
         let mut found = None;
         visit(&self.body, &mut |text| {
@@ -65,7 +66,7 @@ fn visit(value: &Value, see: &mut impl FnMut(&str)) {
     }
 }
 
-/// The requests of the current run, and a file of all of them for a person to read afterwards.
+/// The requests of the current run, and a file with all requests for inspection.
 #[derive(Default)]
 pub struct Seen {
     requests: Vec<Request>,
@@ -86,9 +87,9 @@ impl Seen {
                 "part": format!("{:?}", request.part),
                 "body": request.body,
             });
-            // A full disk must not answer the client with an error it would retry on.
+            // After a full disk the client must not get an error, because it would retry.
             if let Err(error) = writeln!(file, "{line}") {
-                eprintln!("xtask: a model request was not logged: {error}");
+                eprintln!("xtask: cannot log a model request: {error}");
             }
         }
         self.requests.push(request);

@@ -1,4 +1,4 @@
-//! The server as a client meets it: bytes on a socket.
+//! Tests of the server on the level of bytes on a socket.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -31,7 +31,7 @@ impl Talk {
         Talk { model, reader, folder }
     }
 
-    /// Everything goes over one connection, so each test is one of kept connections too.
+    /// Sends a request over the one connection, so that each test also tests kept connections.
     fn raw(&mut self, request: &str) -> Answer {
         self.reader.get_mut().write_all(request.as_bytes()).unwrap();
         let mut head = String::new();
@@ -220,7 +220,7 @@ fn a_sub_agent_reads_its_own_track() {
     talk.post("/v1/responses", &response("go"));
     assert_eq!(talk.parts(), [Part::Track("sub"), Part::Main]);
 
-    // The mark counts in what opened the talk, not in what a tool brought back later.
+    // The mark counts only in the opening of the conversation, not in a later tool result.
     let mut later = message("go");
     later["messages"] = json!([
         {"role": "user", "content": [{"type": "text", "text": "go"}]},

@@ -1,4 +1,4 @@
-//! A copy of everything that is or could be committed, and what it differs by from the original.
+//! A copy of all committed or new files, and its differences from the original.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -11,20 +11,20 @@ use crate::workspace;
 
 pub struct Copy {
     pub root: PathBuf,
-    /// As they were when they were copied: somebody may be at work on the originals.
+    /// The contents at the time of the copy, because the originals may change during the run.
     files: BTreeMap<String, Vec<u8>>,
 }
 
-/// Relative to the root.
+/// The changes, with paths relative to the root.
 #[derive(Debug, Default, PartialEq)]
 pub struct Changes {
     pub new: Vec<String>,
-    /// How many lines were added to or taken from a file that was there before.
+    /// The number of lines added to or removed from each file of the original.
     pub lines: BTreeMap<String, usize>,
 }
 
 impl Copy {
-    /// Replaces what an earlier run left there.
+    /// Makes the copy and replaces an earlier one.
     pub fn make(root: &Path) -> anyhow::Result<Copy> {
         match fs::remove_dir_all(root) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
@@ -36,7 +36,7 @@ impl Copy {
             let bytes = fs::read(&from).with_context(|| format!("cannot read `{path}`"))?;
             fs::create_dir_all(to.parent().expect("a file of the copy lies below its root"))?;
             fs::write(&to, &bytes)?;
-            // Cargo goes by times: what is unchanged since the last run is not built again.
+            // Cargo compares times, so it does not build files again that are unchanged since the last run.
             File::options().write(true).open(&to)?.set_modified(fs::metadata(&from)?.modified()?)?;
             files.insert(path, bytes);
         }
@@ -62,7 +62,7 @@ impl Copy {
     }
 }
 
-/// Lines that are only in one of both, without what they have in common at either end.
+/// Counts the lines that only one text has, after removing the common lines at both ends.
 fn changed_lines(before: &str, after: &str) -> usize {
     let (mut before, mut after): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     for _ in 0..2 {

@@ -1,9 +1,9 @@
 //! `cargo xtask recipe`: proves that a new gate is one new file and one line, and so is a new client.
 //!
-//! The sources are copied, a toy of each kind is added to the copy, and the program built from it
-//! has to know both. The copy and what cargo makes of it stay in a folder of their own below
-//! `target`: cargo is quick the second time, and neither the workspace's program nor its caches are
-//! ever those of the toys. Always the same folder, because cargo keeps artifacts by path, for ever.
+//! The command copies the sources, adds a toy of each kind to the copy, and checks that the program built
+//! from it knows both. The copy and its build stay in a separate folder below `target`, so that the second
+//! run is quick and the toys never enter the caches of the workspace. It is always the same folder, because
+//! cargo keeps artifacts of every path forever.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,13 +18,13 @@ use copy::Copy;
 
 mod copy;
 
-/// One thing to add: its file, and its line in the list of its kind.
+/// One addition: its file, and its line in the list of its kind.
 struct Toy {
     kind: &'static str,
     file: &'static str,
     text: &'static str,
     list: &'static str,
-    /// What the list starts with.
+    /// The first line of the list.
     opening: &'static str,
     line: &'static str,
 }
@@ -57,7 +57,7 @@ pub fn run(args: &[String]) -> anyhow::Result<()> {
     TOYS.iter().try_for_each(|toy| add(toy, &copy))?;
     let program = build(&copy, &folder.join("build"))?;
     try_out(&program)?;
-    // Last, so that whatever building changed counts too.
+    // This comes last, so that changes by the build count too.
     told_apart(&copy)
 }
 
@@ -70,7 +70,7 @@ fn add(toy: &Toy, copy: &Copy) -> anyhow::Result<()> {
     Ok(fs::write(list, with_line)?)
 }
 
-/// The text with `line` as the last one of the list that `opening` starts.
+/// Returns the text with `line` as the last line of the list that `opening` starts.
 fn with_last(text: &str, opening: &str, line: &str) -> Option<String> {
     let mut lines: Vec<&str> = text.lines().collect();
     let start = lines.iter().position(|line| *line == opening)?;
@@ -97,7 +97,7 @@ fn try_out(program: &Path) -> anyhow::Result<()> {
     println!("the toy gate holds the tool `toy` of the toy client");
     ensure!(!held("toy", "look")?, "the toy gate held another tool of the toy client");
     ensure!(held("claude", "toy")?, "the toy gate did not hold the tool `toy` of another client");
-    println!("it holds that tool of another client too, and no other tool");
+    println!("the toy gate holds that tool of another client too, and no other tool");
     shows_section(&place)?;
     folder.close().context("cannot remove the work folder")
 }
@@ -113,10 +113,10 @@ fn call(place: &Place, client: &str, tool: &str) -> anyhow::Result<Value> {
         place.command(&place.sprag()).args(["hook", client]).stdin(fs::File::open(&file)?).output()?;
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success() && said.is_empty(), "`sprag hook {client}`: {} {said}", output.status);
-    serde_json::from_slice(&output.stdout).context("the hook printed no JSON")
+    serde_json::from_slice(&output.stdout).context("the output of the hook is not JSON")
 }
 
-/// The gate's section is configuration like any other, without a word about it anywhere else.
+/// Checks that `config show` prints the section of the gate, although no other file names it.
 fn shows_section(place: &Place) -> anyhow::Result<()> {
     let output = place.command(&place.sprag()).args(["config", "show"]).output()?;
     let (text, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -127,7 +127,7 @@ fn shows_section(place: &Place) -> anyhow::Result<()> {
     ensure!(output.status.success(), "`sprag config show`: {} {said}", output.status);
     let is_shown = text.lines().any(|line| line.starts_with("toy.tool"));
     ensure!(is_shown, "`sprag config show` does not show the section of the toy gate:\n{text}");
-    println!("`sprag config show` shows its section");
+    println!("`sprag config show` shows the section of the toy gate");
     Ok(())
 }
 
@@ -138,12 +138,12 @@ fn told_apart(copy: &Copy) -> anyhow::Result<()> {
         let new: Vec<&String> = changes.new.iter().filter(|path| is_ours(path)).collect();
         let lines: usize =
             changes.lines.iter().filter(|(path, _)| is_ours(path)).map(|(_, lines)| lines).sum();
-        ensure!(new == [toy.file] && lines == 1, "a {} took {new:?} and {lines} lines", toy.kind);
+        ensure!(new == [toy.file] && lines == 1, "a {} needs {new:?} and {lines} lines", toy.kind);
         println!("a new {} is one new file (`{}`) and one line in `{}`", toy.kind, toy.file, toy.list);
     }
     let mut touched = changes.new.iter().chain(changes.lines.keys());
     match touched.find(|path| !TOYS.iter().any(|toy| *path == toy.file || *path == toy.list)) {
-        Some(path) => bail!("the toys also took a change of `{path}`"),
+        Some(path) => bail!("the toys also need a change of `{path}`"),
         None => Ok(()),
     }
 }

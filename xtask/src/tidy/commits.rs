@@ -6,7 +6,7 @@ use anyhow::{Context as _, ensure};
 
 use crate::workspace;
 
-/// The last commit before the present rules for messages.
+/// The last commit before the current rules for messages.
 pub const BASE: &str = "e49efea2";
 
 pub struct Commit {
@@ -14,11 +14,11 @@ pub struct Commit {
     pub parents: usize,
     /// Subject and body.
     pub message: String,
-    /// Lines that it adds and removes; a move counts its edits alone.
+    /// Lines that it adds and removes; a move counts only its edits.
     pub lines: usize,
 }
 
-/// Reads the commits after `base`. A shallow clone without that commit gives none.
+/// Reads the commits after `base`. Returns none in a shallow clone without that commit.
 pub fn read(base: &str) -> anyhow::Result<Vec<Commit>> {
     if git(&["cat-file", "-e", &format!("{base}^{{commit}}")]).is_err() {
         return Ok(Vec::new());
@@ -44,7 +44,8 @@ fn commit(text: &str) -> Option<Commit> {
     })
 }
 
-/// Adds up the two numbers of each line; a binary file has `-`. Cargo writes lock files, so they do not count.
+/// Adds up the two numbers of each line; a binary file has `-`. Lock files do not count, because cargo writes
+/// them.
 fn lines(changes: &str) -> usize {
     let files = changes.lines().filter(|line| !line.ends_with(".lock"));
     let numbers = files.flat_map(|line| line.split('\t').take(2));

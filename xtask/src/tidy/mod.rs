@@ -1,6 +1,6 @@
-//! `cargo xtask tidy`: the rules of this repository that neither the compiler nor a lint knows. A
-//! check is one file in `checks/` and one line in its list; what it finds is printed as
-//! `file:line: what is wrong`, for people and editors alike.
+//! `cargo xtask tidy`: the rules of this repository that neither the compiler nor a lint checks. A check is
+//! one file in `checks/` and one line in its list. Each finding is printed as `file:line: what is wrong`, for
+//! people and editors.
 
 use std::path::Path;
 use std::{fmt, fs};
@@ -20,12 +20,12 @@ pub mod tree;
 
 const HELP: &str = "\
 usage: cargo xtask tidy [--list | --only CHECK | imports --fix | plain-words .. | commit-message FILE]
-  --list                        print the checks and what they are about
+  --list                        print all checks with a description
   --only CHECK                  print the findings of one check
   imports --fix                 put the imports of all files in order
-  plain-words [PATH]            print all findings of `plain_words` below a path, those of the baseline too
+  plain-words [PATH]            print all findings of `plain_words` below a path, including the baseline
   plain-words --table           count these findings by directory and rule
-  plain-words --fix-baseline    lower the numbers of `xtask/plain-words.baseline` to the present findings
+  plain-words --fix-baseline    lower the numbers of `xtask/plain-words.baseline` to the current findings
   commit-message FILE           check the message of a commit; for a `commit-msg` hook
 ";
 

@@ -1,5 +1,5 @@
-//! A Rust file as tokens, each with its line and whether it is test code. Checks look for short
-//! sequences of tokens, so that neither a comment, nor a string, nor the layout can fool them.
+//! A Rust file as tokens, each with its line and whether it is test code. Checks search for short sequences
+//! of tokens, so that comments, strings and layout cannot mislead them.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -7,14 +7,14 @@ use std::str::FromStr as _;
 
 use proc_macro2::{Delimiter, Group, LineColumn, Spacing, Span, TokenStream, TokenTree};
 
-/// A clone shares the text and the tokens.
+/// A parsed file; a clone shares the text and the tokens.
 #[derive(Clone)]
 pub struct Source {
     pub path: String,
     pub text: Rc<str>,
     pub lines: usize,
     pub tokens: Rc<[Token]>,
-    /// The file is no Rust.
+    /// Whether the file is not valid Rust.
     pub is_broken: bool,
 }
 
@@ -23,7 +23,7 @@ pub struct Token {
     pub text: String,
     pub line: usize,
     pub place: Place,
-    /// Where it stands in the file, in bytes.
+    /// The byte range in the file.
     pub bytes: Range<usize>,
 }
 
@@ -33,7 +33,7 @@ pub enum Place {
     Test,
 }
 
-/// A path as the code names it, `use` trees written out: `use std::{fs, io}` is two.
+/// A path in the code, with expanded `use` trees: `use std::{fs, io}` gives two.
 pub struct Named {
     pub segments: Vec<String>,
     pub line: usize,
@@ -56,12 +56,12 @@ impl Source {
         }
     }
 
-    /// Everything from each place on where the tokens of `pattern`, with spaces between them, occur.
+    /// Returns the rest of the tokens from each match of `pattern`, whose tokens are separated by spaces.
     pub fn find<'a>(&'a self, pattern: &str) -> Vec<&'a [Token]> {
         let words: Vec<&str> = pattern.split(' ').collect();
         let mut found = Vec::new();
         for (at, token) in self.tokens.iter().enumerate() {
-            // Most tokens differ in the first word, so the loop compares that one alone.
+            // Most tokens differ from the first word, so the loop compares only that word first.
             if token.text == words[0] {
                 let rest = &self.tokens[at..];
                 let is_same = rest.iter().zip(&words).all(|(token, word)| token.text == *word);
@@ -95,20 +95,20 @@ impl Source {
 }
 
 impl Named {
-    /// Whether these segments occur in it, one after the other.
+    /// Reports whether these segments occur consecutively in the path.
     pub fn has(&self, wanted: &[&str]) -> bool {
         self.segments.windows(wanted.len()).any(|window| window == wanted)
     }
 }
 
-/// By name: where Cargo and we put tests.
+/// Reports whether a path is test code, by the names that Cargo and this repository use.
 fn place_of(path: &str) -> Place {
     let is_test =
         path.split('/').any(|part| matches!(part, "tests" | "tests.rs") || part.ends_with("_tests.rs"));
     if is_test { Place::Test } else { Place::Product }
 }
 
-/// The places of lines in a text. A span knows its line at once, and its bytes only after a search.
+/// The starts of lines in a text. A span has its line at once, and its bytes only after a search.
 struct LineStarts<'a> {
     lines: Vec<(usize, &'a str)>,
 }
@@ -195,7 +195,7 @@ fn attribute(trees: &[TokenTree]) -> Option<Attribute<'_>> {
     }
 }
 
-/// `cfg(test)`, alone or among other conditions, and `test` itself.
+/// Reports whether an attribute is `test`, or `cfg(test)` alone or among other conditions.
 fn is_for_tests(content: &Group) -> bool {
     let text: String = content.stream().to_string().split_whitespace().collect();
     let Some(condition) = text.strip_prefix("cfg(") else {
@@ -205,7 +205,7 @@ fn is_for_tests(content: &Group) -> bool {
     words.any(|word| word == "test") && !condition.contains("not(test")
 }
 
-/// From its first attribute to the end of its body, or to its semicolon.
+/// Returns the length of an item, from its first attribute to the end of its body or its semicolon.
 fn item_length(trees: &[TokenTree]) -> usize {
     let ends = |tree: &TokenTree| match tree {
         TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
@@ -228,7 +228,7 @@ fn is_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
-/// How many tokens the path at the start of `tokens` has.
+/// Returns the number of tokens of the path at the start of `tokens`.
 fn path_length(tokens: &[Token]) -> usize {
     let mut length = 1;
     while let Some([colons, name]) = tokens.get(length..length + 2) {
@@ -240,7 +240,7 @@ fn path_length(tokens: &[Token]) -> usize {
     length
 }
 
-/// Writes out the tree of one `use`.
+/// Expands the tree of one `use`.
 fn imports(tree: &[Token], out: &mut Vec<Named>) {
     let mut path: Vec<String> = Vec::new();
     let mut outer: Vec<usize> = Vec::new();

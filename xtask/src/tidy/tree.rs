@@ -1,5 +1,5 @@
-//! What the checks look at: the files of the repository and what cargo knows of its packages. Read
-//! once; a check does no reading of its own, and a test makes a tree from a few lines of text.
+//! The input of the checks: the files of the repository and the packages that cargo lists. It is read once,
+//! and checks read nothing else. A test makes a tree from a few lines of text.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +16,7 @@ use crate::workspace;
 
 #[derive(Default)]
 pub struct Tree {
-    /// Relative to the root, as are all paths here.
+    /// Paths relative to the root, as all paths here.
     pub paths: BTreeSet<String>,
     /// Rust files.
     pub rust: Vec<Source>,
@@ -27,19 +27,19 @@ pub struct Tree {
     modules: OnceCell<Modules>,
 }
 
-/// A package of the dependency graph, ours among them.
+/// A package of the dependency graph, including the crates of the workspace.
 pub struct Package {
     pub name: String,
     pub version: String,
     pub licence: Option<String>,
-    /// The manifest of one of ours.
+    /// The manifest, if the package is a crate of the workspace.
     pub ours: Option<String>,
     pub dependencies: Vec<Dependency>,
 }
 
 pub struct Dependency {
     pub name: String,
-    /// Needed by tests only.
+    /// Whether only tests need it.
     pub is_dev: bool,
 }
 
@@ -68,12 +68,12 @@ impl Tree {
         self.paths.insert(path.to_owned());
     }
 
-    /// Returns the modules of all Rust files. The first check that asks pays for them.
+    /// Returns the modules of all Rust files. The first call computes them.
     pub fn modules(&self) -> &Modules {
         self.modules.get_or_init(|| Modules::new(&self.rust))
     }
 
-    /// Whether there is a file or a folder of this name.
+    /// Reports whether a file or folder of this name exists.
     pub fn has(&self, path: &str) -> bool {
         let folder = format!("{path}/");
         path.is_empty()
@@ -81,7 +81,7 @@ impl Tree {
             || self.paths.range(folder.clone()..).next().is_some_and(|next| next.starts_with(&folder))
     }
 
-    /// The first line of a text file that fits, or its first.
+    /// Returns the first line of a text file that matches, or line 1.
     pub fn line(&self, path: &str, fits: impl Fn(&str) -> bool) -> usize {
         let text = self.texts.get(path).map(String::as_str).unwrap_or_default();
         text.lines().position(fits).map_or(1, |at| at + 1)
@@ -109,7 +109,7 @@ struct MetadataDependency {
     kind: Option<String>,
 }
 
-/// With all features: what nobody turned on today is shipped tomorrow.
+/// Reads the packages with all features, because a release may enable a feature that is off today.
 fn packages(root: &Path) -> anyhow::Result<Vec<Package>> {
     let output = workspace::cargo("metadata")
         .args(["--format-version", "1", "--all-features"])
@@ -117,7 +117,7 @@ fn packages(root: &Path) -> anyhow::Result<Vec<Package>> {
         .context("cannot start `cargo`")?;
     ensure!(output.status.success(), "`cargo metadata`: {}", String::from_utf8_lossy(&output.stderr).trim());
     let metadata: Metadata =
-        serde_json::from_slice(&output.stdout).context("`cargo metadata` is not as expected")?;
+        serde_json::from_slice(&output.stdout).context("cannot read the output of `cargo metadata`")?;
     Ok(metadata.packages.into_iter().map(|package| package.read(root)).collect())
 }
 

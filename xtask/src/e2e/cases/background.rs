@@ -1,5 +1,5 @@
-//! Waiting is not stopping: while an agent works in the background, a stop is never held, whatever
-//! the session owes. When it is done, the stop comes again.
+//! Waiting is not stopping: while an agent works in the background, no obligation holds a stop. The session
+//! stops again after the agent ended.
 
 use serde_json::json;
 
@@ -11,12 +11,12 @@ use crate::model::script::{Call, Script, Turn};
 
 pub const CASE: Case = Case {
     name: "background",
-    shows: "a stop while an agent runs in the background is not held; the one after it is",
+    shows: "a stop while an agent runs in the background is not held; the next stop is held",
     hooks: Hooks::Agents,
     play,
 };
 
-/// The agent goes on until the session has tried to stop: only then did it run beside a stop.
+/// The agent runs until the session has tried to stop, so that it certainly runs beside a stop.
 const PART: &str = "until grep -qs '\"kind\":\"stop.requested\"' .git/sprag/journal/*; do sleep 0.1; done; echo part > part.txt";
 
 fn play(rig: &mut Rig) -> Checked {
@@ -34,10 +34,11 @@ fn play(rig: &mut Rig) -> Checked {
     ended_well(&run)?;
     let main = run.main();
     expect(rig.file("part.txt").is_some(), "the agent outlived the first stop", || outline(&main))?;
-    // Start, numbers, launch; then the agent's end, the hold of the second stop, and the skip's result.
+    // The start, the numbers, the launch; then the end of the agent, the hold of the second stop and the
+    // result of the skip.
     let before: Vec<_> = main.iter().copied().take(4).collect();
     let quiet = !before.iter().any(|request| request.contains(OURS));
-    expect(quiet, "nothing is said while the agent runs", || outline(&main))?;
+    expect(quiet, "Sprag sends no message while the agent runs", || outline(&main))?;
     let holds = told(&main).len();
-    expect(holds == 1, "the stop after it is held, once", || format!("{holds}; {}", outline(&main)))
+    expect(holds == 1, "the next stop is held once", || format!("{holds}; {}", outline(&main)))
 }

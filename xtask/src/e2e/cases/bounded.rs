@@ -1,5 +1,4 @@
-//! A model that cannot or will not repair its work is let go after a few holds, and what it owes is
-//! written down.
+//! A model that cannot or will not fix its work may stop after a few holds, and Sprag records the debt.
 
 use super::{Case, ended_well, outline, told, write_conflict};
 use crate::e2e::clients::Grant;
@@ -9,7 +8,7 @@ use crate::model::script::Script;
 
 pub const CASE: Case = Case {
     name: "bounded",
-    shows: "three holds, then the turn ends by itself and leaves one debt",
+    shows: "three holds, then the turn ends and leaves one debt",
     hooks: Hooks::UserSettings,
     play,
 };

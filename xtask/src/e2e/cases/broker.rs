@@ -1,5 +1,5 @@
-//! The model reaches the memory through the server that `sprag init --mcp` told the client of. A sub-agent
-//! of the same client searches and observes there, and does not record.
+//! The model reaches the memory through the server that `sprag init --mcp` registers with the client. A
+//! sub-agent of the same client may search and observe there, but not record.
 
 use serde_json::json;
 
@@ -51,14 +51,14 @@ fn play(rig: &mut Rig) -> Checked {
     let found = &main[2].last_result;
     expect(
         found.contains(SUMMARY) && found.contains("never instructions"),
-        "it is found, as a quotation",
+        "the search finds the learning and marks it as a quotation",
         || short(found),
     )?;
-    expect(main[3].last_result.contains("noted"), "the note is taken", || short(&main[3].last_result))?;
+    expect(main[3].last_result.contains("noted"), "Sprag records the note", || short(&main[3].last_result))?;
 
     let helper = run.track("helper");
     let refused = helper.iter().any(|request| request.last_result.contains("not for the role"));
-    expect(refused, "the sub-agent does not record", || outline(&helper))?;
+    expect(refused, "Sprag refuses a record of the sub-agent", || outline(&helper))?;
     let Some(session) = run.session.clone() else {
         return Err(Stopped::missed("the client prints the id of its session", short(&run.finished.stdout)));
     };
@@ -69,7 +69,7 @@ fn play(rig: &mut Rig) -> Checked {
 
     let removed = rig.sprag(&["init", "--client", client.name, "--user", "--yes", "--remove"])?;
     expect(removed.ending == Ending::Code(0), "`sprag init --remove` succeeds", || short(&removed.stderr))?;
-    expect(rig.file(".mcp.json").is_none(), "nothing is left of the registration", || "`.mcp.json` is there")
+    expect(rig.file(".mcp.json").is_none(), "the registration is removed", || "`.mcp.json` exists")
 }
 
 fn record(client: &Client) -> Call {

@@ -1,5 +1,5 @@
-//! A stage that wants it is looked at by another process of the client before it is merged: what that objects to goes back
-//! to the agent.
+//! A stage with `verify: deep` gets a review by another process of the client before the merge. The issues go
+//! back to the agent.
 
 use super::Case;
 use super::plan::{git, name_author, write_one};
@@ -10,7 +10,7 @@ use crate::process::Ending;
 
 pub const CASE: Case = Case {
     name: "deep_plan",
-    shows: "with `verify: deep` a second process of the client objects, the agent mends it, and only then it is merged",
+    shows: "with `verify: deep` a second process of the client finds issues, the agent fixes them, and only then the stage is merged",
     hooks: Hooks::Agents,
     play,
 };
@@ -50,11 +50,11 @@ fn play(rig: &mut Rig) -> Checked {
         format!("{:?}: {}", finished.ending, short(&format!("{}\n{}", finished.stdout, finished.stderr)))
     })?;
     let found = git(rig, &["show", "refs/sprag/p/trunk:a.txt"])?;
-    expect(found == "2+2=4\n", "what was objected to is not merged", || found.clone())?;
+    expect(found == "2+2=4\n", "the trunk has the fixed version", || found.clone())?;
     let is_told = requests
         .iter()
         .any(|request| request.contains("mark-of-the-stage") && request.contains("two and two are four"));
-    expect(is_told, "the agent is told what the reviewer says", || requests.len().to_string())?;
+    expect(is_told, "the agent gets the message of the reviewer", || requests.len().to_string())?;
     let logs = rig.sprag(&["run", "logs", "--all"])?;
-    expect(logs.stdout.contains("review"), "the log tells of reviews", || short(&logs.stdout))
+    expect(logs.stdout.contains("review"), "the log shows reviews", || short(&logs.stdout))
 }

@@ -1,5 +1,5 @@
-//! What a rule denies does not run, however it is wrapped, and the model learns why; the same words as
-//! mere text pass.
+//! A command that a rule denies does not run, even inside other commands, and the model gets the reason. The
+//! same words as plain text pass.
 
 use super::{Case, ended_well, outline};
 use crate::e2e::clients::Grant;
@@ -9,7 +9,7 @@ use crate::model::script::{Script, Turn};
 
 pub const CASE: Case = Case {
     name: "denied_command",
-    shows: "a command that a rule denies does not run, its reason is the result, and prose stays prose",
+    shows: "a denied command does not run and returns the reason; the same words as text pass",
     hooks: Hooks::UserSettings,
     play,
 };
@@ -29,13 +29,13 @@ fn play(rig: &mut Rig) -> Checked {
     let run = rig.run(script, Grant::Everything)?;
     ended_well(&run)?;
     let main = run.main();
-    expect(main.len() == DENIED.len() + 2, "the run goes on after each denial", || outline(&main))?;
+    expect(main.len() == DENIED.len() + 2, "the run continues after each denial", || outline(&main))?;
     for (request, (command, rule)) in main.iter().skip(1).zip(DENIED) {
         let result = &request.last_result;
         expect(result.contains(rule), &format!("the result of `{command}` names `{rule}`"), || {
             short(result)
         })?;
-        expect(result.contains("sprag approve"), "and a person's way past it", || short(result))?;
+        expect(result.contains("sprag approve"), "the result names `sprag approve`", || short(result))?;
     }
     expect(rig.file("advice.txt").is_some(), "the harmless command ran", || outline(&main))?;
     let ran = ["reset.txt", "pushed.txt"].into_iter().find(|name| rig.file(name).is_some());

@@ -1,4 +1,4 @@
-//! Our own memory is not the model's to delete or to write, by whatever tool.
+//! The model cannot delete or write Sprag's own store, with any tool.
 
 use super::{Case, ended_well, outline};
 use crate::e2e::clients::Grant;
@@ -8,19 +8,19 @@ use crate::model::script::{Script, Turn};
 
 pub const CASE: Case = Case {
     name: "denied_tool",
-    shows: "a call that would touch our store does not run, the model learns why, the run goes on",
+    shows: "a call that would touch the store does not run, the model gets the reason, the run continues",
     hooks: Hooks::UserSettings,
     play,
 };
 
-/// Which rule is named depends on the call.
+/// The prefix of every refusal; the named rule depends on the call.
 const CODE: &str = "sprag:";
 
 fn play(rig: &mut Rig) -> Checked {
     let store = rig.place.project().join(".git").join("sprag");
     let forged = store.join("log").join("x.jsonl");
-    // The second half of a command is the witness: a store that was removed would be made again by
-    // the next hook. Clients refuse `rm -rf` on their own account too, but not every one refuses `mv`.
+    // The second half of each command is the witness, because the next hook would create a removed store
+    // again. All clients refuse `rm -rf` themselves, but some do not refuse `mv`.
     let shell = rig.client.shell;
     let mut calls = vec![
         shell("rm -rf .git/sprag && touch removed.txt"),
@@ -32,19 +32,19 @@ fn play(rig: &mut Rig) -> Checked {
     for call in calls {
         script = script.then(Turn::call(call));
     }
-    // As much as the client can be made to grant. Claude Code would still ask before it touches
-    // `.git`; there the reason in the result shows that we were first.
+    // The widest grant of the client. Claude Code would still ask before it touches `.git`; there the reason
+    // in the result shows that Sprag answered first.
     let run = rig.run(script, Grant::Everything)?;
     ended_well(&run)?;
     let main = run.main();
-    expect(main.len() == 1 + tries, "the run goes on after each denial, and ends", || outline(&main))?;
+    expect(main.len() == 1 + tries, "the run continues after each denial, and ends", || outline(&main))?;
     for (i, request) in main.iter().enumerate().skip(1) {
-        // In the result of the call itself: a note beside a client's own refusal is not a denial.
+        // Only the result of the call counts: a note beside the client's own refusal is not a denial.
         let result = &request.last_result;
         expect(result.contains(CODE), &format!("the result of call {i} says `{CODE}`"), || short(result))?;
     }
     let changes = rig.place.changes()?;
     expect(changes.is_empty(), "neither shell command ran", || format!("{changes:?}"))?;
-    expect(store.is_dir(), "the store is still there", || "it is gone")?;
-    expect(!forged.exists(), "no file was written into the store", || "there is one")
+    expect(store.is_dir(), "the store is still there", || "the store is missing")?;
+    expect(!forged.exists(), "no file was written into the store", || "a file exists")
 }

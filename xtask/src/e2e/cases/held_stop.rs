@@ -1,4 +1,4 @@
-//! The heart of it: work that is not whole keeps the agent at it, with a reason it can act on.
+//! The main case: unfinished work holds the stop, with a reason that the agent can act on.
 
 use super::{Case, NOTES, OURS, ended_well, outline, repair_conflict, told, write_conflict};
 use crate::e2e::clients::Grant;
@@ -24,8 +24,8 @@ pub fn play(rig: &mut Rig) -> Checked {
     let told = told(&main);
     let [(2, request)] = told.as_slice() else {
         let requests: Vec<usize> = told.iter().map(|(i, _)| i + 1).collect();
-        let saw = format!("told in {requests:?} of {}", outline(&main));
-        return Err(Stopped::missed("one hold, told in the third request", saw));
+        let saw = format!("holds in requests {requests:?} of {}", outline(&main));
+        return Err(Stopped::missed("one hold, in the third request", saw));
     };
     let reason = request.text_from(OURS).unwrap_or_default();
     expect(reason.contains(NOTES), &format!("the reason names `{NOTES}`"), || short(&reason))?;

@@ -1,4 +1,5 @@
-//! A model that ignores everything is let go within the bound, and the next session hears of it.
+//! A model that ignores all holds may stop after the limit, and the next session gets a message about the
+//! debt.
 
 use super::{Case, ended_well, outline, told, write_many};
 use crate::e2e::clients::Grant;
@@ -8,7 +9,7 @@ use crate::model::script::Script;
 
 pub const CASE: Case = Case {
     name: "ignored",
-    shows: "a session that neither reflects nor skips is let go after three holds; the next one is told of the debt",
+    shows: "a session that neither reflects nor skips may stop after three holds; the next session gets a message about the debt",
     hooks: Hooks::UserSettings,
     play,
 };
@@ -23,6 +24,6 @@ fn play(rig: &mut Rig) -> Checked {
     let next = rig.run(Script::ending("Hello."), Grant::Usual)?;
     ended_well(&next)?;
     let first = next.main();
-    expect(first[0].contains("(reflect)"), "the next session is told of the debt", || outline(&first))?;
-    expect(first.len() == 1, "and is not held for it", || outline(&first))
+    expect(first[0].contains("(reflect)"), "the next session sees the debt", || outline(&first))?;
+    expect(first.len() == 1, "the debt does not hold the next session", || outline(&first))
 }

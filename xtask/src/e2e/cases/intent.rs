@@ -1,5 +1,5 @@
-//! A repository has intents. Nothing is changed before one is chosen, and nothing out of its scope after that,
-//! by no tool; the model finds its way from what it is told.
+//! A repository has intents. No tool may change a file before the session selects an intent, or outside the
+//! scope of the intent after that. The messages of Sprag lead the model to the right commands.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ use crate::model::script::{Call, Script, Turn};
 
 pub const CASE: Case = Case {
     name: "intent",
-    shows: "without an intent nothing is written; with one Write, Edit and `sed -i` stay in its scope; the model recovers",
+    shows: "without an intent no tool writes; with one, Write, Edit and `sed -i` stay in its scope; the model recovers",
     hooks: Hooks::Agents,
     play,
 };
@@ -66,9 +66,8 @@ fn play(rig: &mut Rig) -> Checked {
     ended_well(&run)?;
     let main = run.main();
     expect(main.len() >= 12, "12 requests and more", || outline(&main))?;
-    let start =
-        main[0].contains("select an intent before any change") && main[0].contains("- SRC: the parser");
-    expect(start, "the model is told of the intents at the start", || outline(&main))?;
+    let start = main[0].contains("this repository has intents") && main[0].contains("- SRC: the parser");
+    expect(start, "the first request lists the intents", || outline(&main))?;
     let wanted = [
         (1, "intent_required"),
         (1, "You must cite a valid active Intent ID"),
@@ -95,7 +94,7 @@ fn play(rig: &mut Rig) -> Checked {
         ("docs/a.txt", Some("two\n")),
     ] {
         let found = rig.file(path);
-        expect(found.as_deref() == text, &format!("`{path}` is as it should be"), || format!("{found:?}"))?;
+        expect(found.as_deref() == text, &format!("`{path}` is correct"), || format!("{found:?}"))?;
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! What one session learned is in front of the next one; citing it counts; and whoever still has it is told
-//! when it is corrected.
+//! The next session sees the learning of an earlier one, and a citation counts. A session that saw the
+//! learning gets its correction.
 
 use super::{Case, ended_well, outline};
 use crate::e2e::clients::Grant;
@@ -9,7 +9,7 @@ use crate::model::script::{Script, Turn};
 
 pub const CASE: Case = Case {
     name: "memory",
-    shows: "a learning of one session is in the next one's context, its citation counts, its correction is told",
+    shows: "a learning of one session is in the next one's context, its citation counts, its correction is shown",
     hooks: Hooks::UserSettings,
     play,
 };
@@ -39,7 +39,7 @@ fn play(rig: &mut Rig) -> Checked {
     expect(has_it, "the next session has the learning in its context", || outline(&asked.main()))?;
     let session = session(&asked)?;
     let told = rig.sprag_json(&["session", "records", &session, "--event", "learning.referred", "--json"])?;
-    expect(told.to_string().contains(&id), "citing it counts", || short(&told.to_string()))?;
+    expect(told.to_string().contains(&id), "the citation counts", || short(&told.to_string()))?;
 
     let change = format!("echo '{{\"summary\": \"{CORRECTION}\"}}' | sprag memory edit {id}");
     let corrected =
@@ -51,11 +51,11 @@ fn play(rig: &mut Rig) -> Checked {
         .main()
         .iter()
         .any(|request| request.contains("was corrected") && request.contains(CORRECTION));
-    expect(is_told, "a session that has seen it is told of the correction", || outline(&resumed.main()))?;
+    expect(is_told, "a session that saw the learning gets the correction", || outline(&resumed.main()))?;
     let again =
         rig.sprag_json(&["session", "records", &session, "--event", "learning.surfaced", "--json"])?;
     let shown = again.to_string().matches("learning.surfaced").count();
-    expect(shown == 1, "nothing is shown twice", || short(&again.to_string()))
+    expect(shown == 1, "the learning is shown once", || short(&again.to_string()))
 }
 
 fn session(run: &Run) -> Result<String, Stopped> {

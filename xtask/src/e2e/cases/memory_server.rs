@@ -1,4 +1,5 @@
-//! What was learned reaches the real memory server of npm, once, also when that could not be started at first.
+//! A learning reaches the real memory server of npm exactly once, even if the server could not start at
+//! first.
 
 use std::fs;
 
@@ -12,7 +13,7 @@ use crate::process::{self, Ending};
 
 pub const CASE: Case = Case {
     name: "memory_server",
-    shows: "a learning is mirrored to `@modelcontextprotocol/server-memory`; what fails waits and arrives once",
+    shows: "a learning is mirrored to `@modelcontextprotocol/server-memory`; a failed delivery waits and arrives once",
     hooks: Hooks::UserSettings,
     play,
 };
@@ -47,16 +48,17 @@ fn play(rig: &mut Rig) -> Checked {
     let run = rig.run(script, Grant::Everything)?;
     ended_well(&run)?;
     let kept = &run.main().last().map(|request| request.last_result.clone()).unwrap_or_default();
-    expect(kept.contains("kept `"), "a server that cannot be started stops nobody", || short(kept))?;
+    expect(kept.contains("kept `"), "Sprag keeps it without the server", || short(kept))?;
     let listed = rig.sprag_json(&["memory", "backends", "--json"])?;
-    expect(listed["backends"][1]["waiting"] == 1, "one order waits", || short(&listed.to_string()))?;
+    expect(listed["backends"][1]["waiting"] == 1, "one entry waits", || short(&listed.to_string()))?;
 
     configure(rig, &server.display().to_string())?;
     let pinged = rig.sprag_json(&["memory", "backends", "--ping", "--json"])?;
     expect(pinged["backends"][1]["answers"] == true, "the real server answers", || {
         short(&pinged.to_string())
     })?;
-    // What waits is not yet due; whoever asks for everything gets it, and asking twice changes nothing.
+    // The waiting entry is not due yet, but `memory maintain` delivers all entries. A second call changes
+    // nothing.
     for _ in 0..2 {
         let maintained = rig.sprag(&["memory", "maintain"])?;
         expect(maintained.ending == Ending::Code(0), "`sprag memory maintain` succeeds", || {
@@ -65,5 +67,5 @@ fn play(rig: &mut Rig) -> Checked {
     }
     let text = fs::read_to_string(&memory).unwrap_or_default();
     let entities = text.lines().filter(|line| line.contains(SUMMARY)).count();
-    expect(entities == 1, "the server has it once", || short(&text))
+    expect(entities == 1, "the server has the learning once", || short(&text))
 }

@@ -1,5 +1,5 @@
-//! The stories told with real clients. One file each: a `CASE` and the function that plays it; this
-//! file has the list and what several stories share.
+//! The stories with real clients. Each file has a `CASE` and the function that plays it. This file has the
+//! list and the parts that several stories share.
 
 use super::clients::Client;
 use super::outcome::{Checked, expect, short};
@@ -68,8 +68,8 @@ pub struct Case {
 }
 
 impl Case {
-    /// Plugins, hooks that answer for the user, and agents of a kind are a thing of Claude Code alone; trust in hooks is
-    /// one of Codex.
+    /// Reports whether the client can play the case. Only Claude Code has plugins, hooks that answer for the
+    /// user, and agent types; only Codex has trust in hooks.
     pub fn suits(&self, client: &Client) -> bool {
         match self.hooks {
             Hooks::UserSettings => true,
@@ -79,13 +79,13 @@ impl Case {
     }
 }
 
-/// How every text of ours begins, wherever it turns up.
+/// The prefix of every text of Sprag.
 const OURS: &str = "sprag: ";
 
-/// The file that opens an obligation, and closes it again.
+/// The file that opens an obligation and closes it again.
 const NOTES: &str = "notes.txt";
 
-/// Three lines: a larger change would open other obligations than the one the story is about.
+/// Returns a turn that writes three conflict lines. A larger change would open other obligations.
 fn write_conflict(client: &Client) -> Turn {
     let command = format!("printf '%s\\n' '<<<<<<< ours' '=======' '>>>>>>> theirs' > {NOTES}");
     Turn::call((client.shell)(&command))
@@ -97,19 +97,19 @@ fn repair_conflict(client: &Client) -> Turn {
 
 fn ended_well(run: &Run) -> Checked {
     let finished = &run.finished;
-    expect(finished.ending == Ending::Code(0), "the client ends by itself, with exit code 0", || {
+    expect(finished.ending == Ending::Code(0), "the client ends with exit code 0", || {
         let said = short(&format!("{}\n{}", finished.stderr.trim(), finished.stdout.trim()));
         format!("{:?} after {:.1} s: {said}", finished.ending, finished.took.as_secs_f64())
     })
 }
 
-/// More lines than a session may change without being asked about it.
+/// Returns a turn that changes more lines than a session may change without a reflection.
 fn write_many(client: &Client) -> Turn {
     Turn::call((client.shell)("seq 30 > many.txt"))
 }
 
-/// The requests that brought a new text of ours, each with its place in the talk. What was said once
-/// stays in every later request, so only growth counts.
+/// Returns the requests that brought a new text of Sprag, each with its position. A text stays in every later
+/// request, so only growth counts.
 fn told<'a>(requests: &[&'a Request]) -> Vec<(usize, &'a Request)> {
     let mut before = 0;
     let mut told = Vec::new();
@@ -123,8 +123,8 @@ fn told<'a>(requests: &[&'a Request]) -> Vec<(usize, &'a Request)> {
     told
 }
 
-/// The talk so far in a report: which requests there were and what the last one ended with.
+/// Describes the conversation for a report: the number of requests and the end of the last one.
 fn outline(requests: &[&Request]) -> String {
     let last = requests.last().map(|request| request.last_talk());
-    format!("{} requests, the last one ending in {}", requests.len(), short(&last.unwrap_or_default()))
+    format!("{} requests, the last one ends with {}", requests.len(), short(&last.unwrap_or_default()))
 }

@@ -1,5 +1,5 @@
-//! When the client is about to ask its user, rules and a judge may answer instead. Whatever is wrong
-//! with the judge, the user's own prompt stays; headless, that is a refusal.
+//! When the client is about to ask its user, rules and a judge may answer instead. If the judge fails, the
+//! client asks its user; a headless client then refuses.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -12,7 +12,7 @@ use crate::model::script::{Script, Turn};
 
 pub const CASE: Case = Case {
     name: "permission",
-    shows: "a permission is allowed or denied by rule and judge; a judge that hangs or lies leaves it to the user",
+    shows: "rules and a judge allow or deny a permission; if the judge hangs or fails, the user decides",
     hooks: Hooks::Asking,
     play,
 };
@@ -56,7 +56,7 @@ fn play(rig: &mut Rig) -> Checked {
     let run = rig.run(script, Grant::Nothing)?;
     ended_well(&run)?;
     let main = run.main();
-    expect(main.len() == names.len() + 1, "the run goes on after each answer", || outline(&main))?;
+    expect(main.len() == names.len() + 1, "the run continues after each answer", || outline(&main))?;
     for (name, is_made) in names.into_iter().zip([true, true, false, false, false, false]) {
         expect(rig.file(name).is_some() == is_made, &format!("`{name}` is made: {is_made}"), || {
             outline(&main)
@@ -66,7 +66,7 @@ fn play(rig: &mut Rig) -> Checked {
     expect(odd.contains("the judge finds it odd"), "the judge's reason reaches the model", || short(odd))?;
     for (name, request) in [("lie", main[4]), ("unsure", main[5]), ("hang", main[6])] {
         let result = &request.last_result;
-        expect(!result.contains("sprag:"), &format!("`{name}`: the refusal is the client's own"), || {
+        expect(!result.contains("sprag:"), &format!("`{name}`: the client itself refused"), || {
             short(result)
         })?;
     }

@@ -1,4 +1,4 @@
-//! Installed and not needed: the model must not hear of us, and the worktree must not show us.
+//! Sprag is installed but not needed: the model must not read its name, and the worktree must not show it.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use crate::model::script::{Script, Turn};
 
 pub const CASE: Case = Case {
     name: "plain",
-    shows: "a plain run in a bare repository: no word of ours, nothing in the worktree",
+    shows: "a plain run in a bare repository: no message of Sprag, no file in the worktree",
     hooks: Hooks::UserSettings,
     play,
 };
@@ -27,11 +27,19 @@ fn play(rig: &mut Rig) -> Checked {
     expect(main[2].last_result.contains("hello"), "the model reads what it wrote", || outline(&main))?;
 
     let ours = run.requests.iter().find_map(|request| request.text_from("sprag"));
-    expect(ours.is_none(), "no request names us", || short(&ours.clone().unwrap_or_default()))?;
+    expect(ours.is_none(), "no request names Sprag", || short(&ours.clone().unwrap_or_default()))?;
     let changes = rig.place.changes()?;
-    expect(changes == ["?? a.txt"], "the worktree differs by `?? a.txt` alone", || format!("{changes:?}"))?;
-    expect(!rig.place.project().join(".sprag").exists(), "no `.sprag` in the worktree", || "there is one")?;
+    expect(changes == ["?? a.txt"], "the worktree differs only by `?? a.txt`", || format!("{changes:?}"))?;
+    expect(
+        !rig.place.project().join(".sprag").exists(),
+        "no `.sprag` in the worktree",
+        || "`.sprag` exists",
+    )?;
     let store = fs::read_dir(rig.place.project().join(".git").join("sprag"));
     let filled = store.is_ok_and(|mut entries| entries.next().is_some());
-    expect(filled, "our state is below `.git/sprag`", || "nothing there: did the hooks run?")
+    expect(
+        filled,
+        "the state is below `.git/sprag`",
+        || "the directory is empty; the hooks probably did not run",
+    )
 }

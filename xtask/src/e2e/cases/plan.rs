@@ -1,5 +1,6 @@
-//! A plan is run with real agents: two stages at once that both write the same file, one that builds on both. Whoever
-//! comes second gets a session that resolves the conflict, and what is known of every agent is what the model said.
+//! Real agents run a plan: two parallel stages write the same file, and a third depends on both. The second
+//! stage to merge gets a session that resolves the conflict. The measured context of every agent equals the
+//! numbers of the model.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ use crate::process::Ending;
 
 pub const CASE: Case = Case {
     name: "plan",
-    shows: "three stages of a plan are worked at by the client in worktrees, under our hooks; a conflict is resolved, all is merged, and seen on the live screen",
+    shows: "the client works on three stages of a plan in worktrees, with hooks; a conflict is resolved, all stages are merged, and the live screen shows them",
     hooks: Hooks::Agents,
     play,
 };
@@ -52,18 +53,19 @@ stages:
 "#;
 
 const TRUNK: &str = "refs/sprag/halves/trunk";
-/// A person who looks on from the first moment there is something to see.
+/// The commands of a user who opens the live screen as soon as the run exists.
 const LIVE: &str = "until sprag status --compact | grep -q ^halves; do sleep 0.1; done
 sprag status --live
 echo left with $?";
-/// Said by the model; what it answers itself is 10 more.
+/// The input tokens that the model reports; its answer adds 10.
 const READ: u64 = 61_990;
 
 fn play(rig: &mut Rig) -> Checked {
     let shell = rig.client.shell;
     let commit = |what: &str| format!("{what} && git add -A && git commit -qm work");
     let resolve = commit("printf 'left\\nright\\n' >halves.txt");
-    // The turns after the second are for whoever has to resolve the conflict: our hooks want it to look first.
+    // The later turns are for the agent that must resolve the conflict: the hooks require a read before the
+    // write.
     let half = |name: &str| {
         [
             Turn::call(shell(&commit(&format!("echo {name} >halves.txt")))),
@@ -85,7 +87,8 @@ fn play(rig: &mut Rig) -> Checked {
                 Turn::say("It is whole.").having_read(READ),
             ],
         );
-    // Hooks of the user's own would do; here the worktrees have none but those that a stage is given.
+    // Hooks in the user's settings would be enough. This case removes them, so that the worktrees have only
+    // the hooks of their stage.
     sprag(rig, &["init", "--client", rig.client.name, "--user", "--yes", "--remove"])?;
     rig.put_client_on_path()?;
     name_author(rig)?;
@@ -98,13 +101,13 @@ fn play(rig: &mut Rig) -> Checked {
         let seen = pane.as_ref().map(|pane| scope.spawn(|| pane.seen_until(&enough)));
         let ran = rig.sprag_with(script, &run);
         enough.store(true, Ordering::Relaxed);
-        (ran, seen.map(|seen| seen.join().expect("whoever looks does not panic")))
+        (ran, seen.map(|seen| seen.join().expect("the thread that reads the screen does not panic")))
     });
     let (finished, requests) = ran?;
     expect(finished.ending == Ending::Code(0), "the run ends with everything merged", || {
         format!("{:?}: {}", finished.ending, short(&format!("{}\n{}", finished.stdout, finished.stderr)))
     })?;
-    expect(finished.stdout.contains("conflicted"), "the halves come into conflict", || {
+    expect(finished.stdout.contains("conflicted"), "the two halves are in conflict", || {
         short(&finished.stdout)
     })?;
     let found = git(rig, &["show", &format!("{TRUNK}:halves.txt")])?;
@@ -131,7 +134,7 @@ fn play(rig: &mut Rig) -> Checked {
             || seen.to_string(),
         )?;
         let id = seen["client_session"].as_str().unwrap_or_default();
-        expect(governed.contains(id), "our hooks were called in every session", || {
+        expect(governed.contains(id), "every session called the hooks of Sprag", || {
             format!("{id}: {governed:?}")
         })?;
     }
@@ -148,24 +151,24 @@ fn play(rig: &mut Rig) -> Checked {
     }
     match (pane, seen) {
         (Some(pane), Some(seen)) => screens(&pane, &seen?, &stages)?,
-        _ => return Err(Stopped::Skipped { why: "there is no tmux to see the live screen in".to_owned() }),
+        _ => return Err(Stopped::Skipped { why: "the live screen needs tmux on PATH".to_owned() }),
     }
     let asked = requests.iter().filter(|request| request.contains("mark-of-the-")).count();
-    expect(asked >= 8, "the model is asked by what the briefs say", || asked.to_string())
+    expect(asked >= 8, "the model gets requests with the texts of the briefs", || asked.to_string())
 }
 
-/// What was on the live screen while the plan ran, and what is there in the end.
+/// Checks the live screen while the plan ran, and at the end.
 fn screens(pane: &Pane, seen: &[String], stages: &[Value]) -> Checked {
     let under_way: Vec<&String> =
         seen.iter().filter(|screen| screen.contains("plan halves  running")).collect();
     let last = || short(seen.last().map_or("", String::as_str));
-    expect(!under_way.is_empty(), "the head of the live screen names the plan and says how far it is", last)?;
+    expect(!under_way.is_empty(), "the head of the live screen shows the plan and its progress", last)?;
     for (stage, level) in [("left", "0"), ("right", "0"), ("whole", "1")] {
         let at_work =
             |screen: &&String| row(screen, stage).is_some_and(|row| row[1] == level && row[3] == "running");
         expect(
             under_way.iter().copied().any(|screen| at_work(&screen)),
-            "each stage is seen at work",
+            "the screen shows each stage while it runs",
             || format!("{stage}: {}", last()),
         )?;
     }
@@ -179,7 +182,7 @@ fn screens(pane: &Pane, seen: &[String], stages: &[Value]) -> Checked {
         last,
     )?;
     let end = pane.showing("plan halves  finished")?;
-    expect(end.contains("100%  3 of 3 done"), "in the end all is done", || short(&end))?;
+    expect(end.contains("100%  3 of 3 done"), "all stages are done at the end", || short(&end))?;
     for stage in stages {
         let (id, merged) =
             (stage["stage_id"].as_str().unwrap_or_default(), stage["merged"].as_str().unwrap_or_default());
@@ -192,15 +195,15 @@ fn screens(pane: &Pane, seen: &[String], stages: &[Value]) -> Checked {
     pane.keys("q")?;
     let left = pane.showing("left with 0")?;
     expect(left.contains("left with 0"), "`q` leaves the screen", || short(&left))?;
-    expect(pane.is_given_back()?, "the terminal is given back", || short(&left))
+    expect(pane.is_given_back()?, "the terminal is restored", || short(&left))
 }
 
 fn sprag(rig: &mut Rig, arguments: &[&str]) -> Checked {
     let finished = rig.sprag(arguments)?;
-    expect(finished.ending == Ending::Code(0), "the command ends well", || finished.stderr.clone())
+    expect(finished.ending == Ending::Code(0), "the command succeeds", || finished.stderr.clone())
 }
 
-/// Commits need somebody who made them.
+/// Sets the author of commits, which git requires.
 pub fn name_author(rig: &Rig) -> anyhow::Result<()> {
     for (name, value) in [("user.name", "e2e"), ("user.email", "e2e@localhost")] {
         git(rig, &["config", name, value])?;
@@ -208,7 +211,7 @@ pub fn name_author(rig: &Rig) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Writes a plan `p` of one stage `a`, which `mark-of-the-stage` tells from others and these lines say more of.
+/// Writes a plan `p` with one stage `a`. Its brief contains `mark-of-the-stage`; `lines` add more keys.
 pub fn write_one(rig: &Rig, lines: &[&str]) -> anyhow::Result<PathBuf> {
     let stage = ["id: a", "description: mark-of-the-stage", "working_dir: .", "files: [\"*.txt\"]"];
     let stage: Vec<&str> = stage.iter().chain(lines).copied().collect();
@@ -232,7 +235,7 @@ pub fn git(rig: &Rig, arguments: &[&str]) -> anyhow::Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// What supervisors have left.
+/// Returns the exit files that supervisors wrote.
 pub fn exits(sessions: &Path) -> anyhow::Result<Vec<Value>> {
     let mut found = Vec::new();
     for session in fs::read_dir(sessions)? {

@@ -1,4 +1,4 @@
-//! A ticket is closed, the stop is held, the model reflects, and what it learned is in the log.
+//! The model closes a ticket, Sprag holds the stop, the model reflects, and the log has the learning.
 
 use super::{Case, ended_well, outline};
 use crate::e2e::clients::Grant;
@@ -13,7 +13,7 @@ pub const CASE: Case = Case {
     play,
 };
 
-/// Answers what the documents of the tracker promise of these commands, and keeps the state in a file.
+/// A tracker that answers as its documentation says and keeps its state in a file.
 const TRACKER: &str = r#"#!/bin/sh
 case "$1" in
 close) echo closed > "$HOME/$2"; echo "closed $2" ;;
@@ -38,7 +38,7 @@ fn play(rig: &mut Rig) -> Checked {
     let run = rig.run(script, Grant::Everything)?;
     ended_well(&run)?;
     let main = run.main();
-    // The start, the close's result, the hold, the reflection's result.
+    // The start, the result of the close, the hold, the result of the reflection.
     expect(main.len() == 4, "4 requests", || outline(&main))?;
     let held = main.get(2).is_some_and(|request| request.contains("`T-1` was closed"));
     expect(held, "the stop is held for `T-1`", || outline(&main))?;
@@ -48,7 +48,7 @@ fn play(rig: &mut Rig) -> Checked {
     let told = rig.sprag_json(&["session", "records", &session, "--event", "learning.accepted", "--json"])?;
     expect(told.to_string().contains(SUMMARY), "the learning is in the log", || short(&told.to_string()))?;
     let debts = rig.sprag_json(&["debt", "list", "--json"])?;
-    expect(debts["debts"].as_array().is_some_and(Vec::is_empty), "nothing is left open", || {
+    expect(debts["debts"].as_array().is_some_and(Vec::is_empty), "no debt is open", || {
         short(&debts.to_string())
     })
 }

@@ -1,6 +1,6 @@
-//! A prompt asks for a review: the author is held, a reviewer finds issues, the author hears of them and
-//! repairs them, the reviewer is content, and only then does the turn end. The author's own verdict is
-//! refused, and what is changed after an approval has to be looked at again.
+//! A prompt asks for a review. Sprag holds the author, a reviewer finds issues, the author gets and fixes
+//! them, and the turn ends after the reviewer approves. Sprag refuses a decision of the author itself. A
+//! change after an approval needs another review.
 
 use serde_json::json;
 
@@ -14,7 +14,7 @@ use crate::process::Ending;
 
 pub const CASE: Case = Case {
     name: "review",
-    shows: "`#review`: held until a reviewer agent that is not the author says COMPLETE of exactly this tree",
+    shows: "`#review`: held until a reviewer agent that is not the author decides COMPLETE on exactly this tree",
     hooks: Hooks::Agents,
     play,
 };
@@ -36,7 +36,7 @@ fn shell(command: &str) -> Turn {
     })
 }
 
-/// The token is in the reviewer's context and nowhere else.
+/// Returns the token, which only the context of the reviewer contains.
 fn token(asked: &Asked) -> String {
     let text = &asked.opening;
     let start = text.find("sprt_").unwrap_or(0);
@@ -55,12 +55,12 @@ fn is_content(asked: &Asked) -> Turn {
 }
 
 fn play(rig: &mut Rig) -> Checked {
-    // With the agent that reviews, which `--hooks-only` leaves out.
+    // This also installs the reviewing agent, which `--hooks-only` omits.
     let init = rig.sprag(&["init", "--client", "claude", "--user", "--yes"])?;
     expect(init.ending == Ending::Code(0), "`sprag init` writes the reviewer", || short(&init.stderr))?;
     let script = Script::ending("That is all.")
         .then(shell("echo 2+2=5 > sum.txt"))
-        .then(Turn::say("The sum is there.")) // held: a review is wanted
+        .then(Turn::say("The sum is there.")) // held: a review is required
         .then(shell(
             "sprag decide COMPLETE --summary 'I like it' --token sprt_00000000000000000000000000000000",
         )) // refused
@@ -77,7 +77,8 @@ fn play(rig: &mut Rig) -> Checked {
     let run = rig.run_asking("#review write the sum into sum.txt", script, Grant::Usual)?;
     ended_well(&run)?;
     let main = run.main();
-    // Start; sum; hold; refusal; reviewer; hold with the message; repair; reviewer; touch; hold; reviewer.
+    // The start, sum, hold, refusal, reviewer, hold with the message, fix, reviewer, last change, hold,
+    // reviewer.
     expect(main.len() == 11, "11 requests of the author", || outline(&main))?;
     let says = |at: usize, text: &str, what: &str| {
         expect(main[at].last_talk().contains(text), what, || {
@@ -85,7 +86,7 @@ fn play(rig: &mut Rig) -> Checked {
         })
     };
     says(2, "sprag-reviewer", "the first stop is held for a review")?;
-    says(3, "not_reviewer", "the author's own verdict is refused")?;
+    says(3, "not_reviewer", "Sprag refuses the decision of the author")?;
     says(5, MESSAGE, "the reviewer's message reaches the author")?;
     says(9, "sprag-reviewer", "a change after COMPLETE voids it")?;
     expect(
@@ -95,7 +96,7 @@ fn play(rig: &mut Rig) -> Checked {
     )?;
     expect(
         rig.file("sum.txt").is_some_and(|text| text.trim() == "2+2=6"),
-        "the last touch is there",
+        "the last change is in the worktree",
         || outline(&main),
     )?;
     let Some(session) = run.session.clone() else {
@@ -104,13 +105,13 @@ fn play(rig: &mut Rig) -> Checked {
     let told = rig.sprag_json(&["review", "list", "--json"])?;
     let words: Vec<String> =
         told["verdicts"].as_array().into_iter().flatten().map(|row| row["word"].to_string()).collect();
-    expect(words.len() == 3, "three verdicts are on record", || short(&told.to_string()))?;
+    expect(words.len() == 3, "three decisions are recorded", || short(&told.to_string()))?;
     let debts = rig.sprag_json(&["debt", "list", "--json"])?;
-    expect(debts["debts"].as_array().is_some_and(Vec::is_empty), "nothing is left open", || {
+    expect(debts["debts"].as_array().is_some_and(Vec::is_empty), "no debt is open", || {
         short(&debts.to_string())
     })?;
     let story = rig.sprag(&["session", "explain", &session])?.stdout;
-    expect(story.contains("COMPLETE") && story.contains("ISSUES"), "the story tells of both verdicts", || {
+    expect(story.contains("COMPLETE") && story.contains("ISSUES"), "the output shows both decisions", || {
         short(&story)
     })
 }

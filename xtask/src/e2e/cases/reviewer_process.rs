@@ -1,5 +1,5 @@
-//! A client that does not tell its agents apart has a reviewer started as a process of its own: the same
-//! client again, headless, whose verdict counts for the session it was started for.
+//! For a client without agent types Sprag starts the reviewer as a separate process: the same client again,
+//! headless. Its decision counts for the session that asked for the review.
 
 use super::{Case, ended_well, outline};
 use crate::e2e::clients::Grant;
@@ -9,7 +9,7 @@ use crate::model::script::{Script, Turn};
 
 pub const CASE: Case = Case {
     name: "reviewer_process",
-    shows: "`sprag review run` starts the client again as a reviewer, whose verdict ends the review",
+    shows: "`sprag review run` starts the client again as a reviewer, whose decision ends the review",
     hooks: Hooks::UserSettings,
     play,
 };
@@ -33,17 +33,17 @@ fn play(rig: &mut Rig) -> Checked {
     let run = rig.run_asking("#review write the sum into sum.txt", script, Grant::Everything)?;
     ended_well(&run)?;
     let (main, reviewer) = (run.main(), run.track("reviewer"));
-    // Start, sum, hold, the reviewer's verdict.
+    // The start, the sum, the hold, the decision of the reviewer.
     expect(main.len() == 4, "4 requests of the author", || outline(&main))?;
     expect(reviewer.len() == 2, "2 requests of the reviewer", || outline(&reviewer))?;
-    expect(main[3].last_talk().contains("COMPLETE"), "the author hears the verdict", || outline(&main))?;
+    expect(main[3].last_talk().contains("COMPLETE"), "the author gets the decision", || outline(&main))?;
     let told = rig.sprag_json(&["review", "list", "--json"])?;
     let by = told["verdicts"][0]["by"].as_str().unwrap_or_default().to_owned();
-    expect(by == format!("process {}", client.name), "the verdict is that process's", || {
+    expect(by == format!("process {}", client.name), "the record names the reviewer process", || {
         short(&told.to_string())
     })?;
     let debts = rig.sprag_json(&["debt", "list", "--json"])?;
-    expect(debts["debts"].as_array().is_some_and(Vec::is_empty), "nothing is left open", || {
+    expect(debts["debts"].as_array().is_some_and(Vec::is_empty), "no debt is open", || {
         short(&debts.to_string())
     })
 }

@@ -1,5 +1,5 @@
-//! The model reports to us from inside its sandbox, where `.git` may be read-only, and the report
-//! still arrives.
+//! The model sends a report from inside its sandbox, where `.git` may be read-only, and the report still
+//! arrives.
 
 use serde_json::Value;
 
@@ -34,8 +34,8 @@ fn play(rig: &mut Rig) -> Checked {
     let main = run.main();
     let requests = 1 + commands.len();
     expect(main.len() == requests, &format!("{requests} requests"), || outline(&main))?;
-    // Otherwise the story would be told outside the sandbox and prove nothing.
-    expect(rig.file(WITNESS).is_none(), "`.git` is read-only for the model", || "it could write there")?;
+    // Without a read-only `.git` the command would run outside the sandbox and prove nothing.
+    expect(rig.file(WITNESS).is_none(), "`.git` is read-only for the model", || "the model wrote there")?;
     let Some(session) = &run.session else {
         let saw = short(&run.finished.stdout);
         return Err(Stopped::missed("the client prints the id of its session", saw));
@@ -50,7 +50,7 @@ fn play(rig: &mut Rig) -> Checked {
     })
 }
 
-/// Where in the object the records are is not this story's matter.
+/// Collects all notes, at any depth of the object.
 fn collect<'a>(value: &'a Value, notes: &mut Vec<&'a Value>) {
     match value {
         Value::Object(fields) if fields.get("kind").is_some_and(|kind| kind == "observed") => {

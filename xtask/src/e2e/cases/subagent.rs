@@ -1,4 +1,4 @@
-//! A sub-agent's end is its parent's matter: what the session owes is asked of the session.
+//! The obligations of a session hold the session, not its sub-agents.
 
 use super::{Case, OURS, ended_well, outline, repair_conflict, told, write_conflict};
 use crate::e2e::clients::Grant;
@@ -8,7 +8,7 @@ use crate::model::script::{Script, Turn};
 
 pub const CASE: Case = Case {
     name: "subagent",
-    shows: "a sub-agent's stop is not held while the session owes something; the session's is",
+    shows: "an obligation of the session does not hold a sub-agent's stop; it holds the session's stop",
     hooks: Hooks::UserSettings,
     play,
 };
@@ -29,11 +29,11 @@ fn play(rig: &mut Rig) -> Checked {
     ended_well(&run)?;
     let (main, sub) = (run.main(), run.track("sub"));
     expect(rig.file("part.txt").is_some(), "the sub-agent's command ran", || outline(&main))?;
-    // A hold would ask it a third time.
+    // A hold would cause a third request.
     expect(sub.len() == 2, "two requests of the sub-agent: its start and its command's result", || {
         outline(&sub)
     })?;
-    expect(!sub.iter().any(|request| request.contains(OURS)), "the sub-agent is told nothing", || {
+    expect(!sub.iter().any(|request| request.contains(OURS)), "the sub-agent gets no message", || {
         outline(&sub)
     })?;
     let holds = told(&main).len();

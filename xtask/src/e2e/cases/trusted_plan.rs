@@ -1,4 +1,4 @@
-//! A client whose hooks its user has trusted is given a stage: it works behind our walls.
+//! A client with trusted hooks gets a stage and works in the sandbox of Sprag.
 
 use std::fs;
 use std::process::Stdio;
@@ -15,7 +15,7 @@ use crate::process::Ending;
 
 pub const CASE: Case = Case {
     name: "trusted_plan",
-    shows: "a stage is worked at by a client whose hooks are trusted, behind our walls, and merged",
+    shows: "a client with trusted hooks works on a stage in the sandbox, and the stage is merged",
     hooks: Hooks::Untrusted,
     play,
 };
@@ -48,22 +48,22 @@ fn play(rig: &mut Rig) -> Checked {
         )
     })?;
     let found = git(rig, &["show", "refs/sprag/p/trunk:a.txt"])?;
-    expect(found == "made\n", "the trunk has what was made", || found.clone())?;
+    expect(found == "made\n", "the trunk has the file of the agent", || found.clone())?;
     let records = rig.place.project().join(".git/sprag/run/plans/p.jsonl");
     let records = fs::read_to_string(records).map_err(anyhow::Error::from)?;
-    expect(records.contains("stage.said"), "what an agent says is heard through our walls", || {
+    expect(records.contains("stage.said"), "a report of the agent gets out of the sandbox", || {
         short(&records)
     })?;
     let exits = exits(&rig.place.project().join(".git/sprag/run/s"))?;
     expect(exits.len() == 1, "one session was enough", || exits.len().to_string())?;
     let sessions = rig.sprag_json(&["session", "list", "--json"])?;
     let name = exits[0]["seen"]["client_session"].as_str().unwrap_or_default().to_owned();
-    expect(!name.is_empty() && sessions.to_string().contains(&name), "its hooks were called", || {
+    expect(!name.is_empty() && sessions.to_string().contains(&name), "the session called the hooks", || {
         format!("{}: {sessions}", exits[0])
     })
 }
 
-/// As a user does it in the client: all hooks that it has read by now are trusted, as they are.
+/// Trusts all hooks that the client currently has, as a user does in the client.
 fn trust(rig: &Rig) -> anyhow::Result<()> {
     let ask = [
         json!({"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "e2e", "version": "1"}}}),
@@ -75,8 +75,8 @@ fn trust(rig: &Rig) -> anyhow::Result<()> {
     let mut asked = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     let (mut stdin, stdout) = (asked.stdin.take(), asked.stdout.take());
     let lines: String = ask.iter().map(|message| format!("{message}\n")).collect();
-    std::io::Write::write_all(stdin.as_mut().context("it has no stdin")?, lines.as_bytes())?;
-    let stdout = std::io::BufReader::new(stdout.context("it has no stdout")?);
+    std::io::Write::write_all(stdin.as_mut().context("the client has no stdin")?, lines.as_bytes())?;
+    let stdout = std::io::BufReader::new(stdout.context("the client has no stdout")?);
     let mut answers = std::io::BufRead::lines(stdout).map_while(Result::ok);
     let answer = answers.find_map(|line| {
         let message: Value = serde_json::from_str(&line).ok()?;
@@ -85,7 +85,7 @@ fn trust(rig: &Rig) -> anyhow::Result<()> {
     drop(stdin);
     asked.kill()?;
     asked.wait()?;
-    let answer = answer.context("it does not tell its hooks")?;
+    let answer = answer.context("the client does not list its hooks")?;
     let settings = rig.place.home().join(".codex/config.toml");
     let mut text = fs::read_to_string(&settings)?;
     let places = answer["result"]["data"].as_array().into_iter().flatten();

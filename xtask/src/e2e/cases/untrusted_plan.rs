@@ -1,4 +1,4 @@
-//! A client that skips hooks nobody has trusted is not given a stage, and nothing is done about its trust.
+//! A client that skips untrusted hooks gets no stage, and Sprag does not change the trust.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use crate::process::Ending;
 
 pub const CASE: Case = Case {
     name: "untrusted_plan",
-    shows: "a plan whose client would skip our hooks is refused before anything is begun",
+    shows: "a plan whose client would skip the hooks is refused before the run starts",
     hooks: Hooks::Untrusted,
     play,
 };
@@ -26,12 +26,12 @@ fn play(rig: &mut Rig) -> Checked {
     let run = ["run", &plan.display().to_string(), "--trust"];
     let (finished, requests) = rig.sprag_with(Script::ending("That is all."), &run)?;
     let is_told = finished.stderr.contains("would skip") && finished.stderr.contains("/hooks");
-    expect(finished.ending == Ending::Code(2) && is_told, "the run is refused and says why", || {
+    expect(finished.ending == Ending::Code(2) && is_told, "the run is refused with the reason", || {
         format!("{:?}: {}", finished.ending, short(&finished.stderr))
     })?;
     expect(requests.is_empty(), "no agent was started", || requests.len().to_string())?;
     let after = fs::read(&settings).map_err(anyhow::Error::from)?;
-    expect(before == after, "the trust of the user is as it was", || {
+    expect(before == after, "the trust of the user is unchanged", || {
         String::from_utf8_lossy(&after).into_owned()
     })
 }

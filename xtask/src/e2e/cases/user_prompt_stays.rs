@@ -1,4 +1,4 @@
-//! Having no objection is not a permission: what the user would be asked, the user is asked.
+//! A neutral answer is not a permission: the client still asks its user.
 
 use super::{Case, OURS, ended_well, outline};
 use crate::e2e::clients::Grant;
@@ -8,7 +8,7 @@ use crate::model::script::{Script, Turn};
 
 pub const CASE: Case = Case {
     name: "user_prompt_stays",
-    shows: "our neutral answer approves nothing that the user did not allow",
+    shows: "a neutral answer of Sprag approves nothing that the user did not allow",
     hooks: Hooks::UserSettings,
     play,
 };
@@ -18,7 +18,7 @@ fn play(rig: &mut Rig) -> Checked {
     let run = rig.run(script, Grant::Nothing)?;
     ended_well(&run)?;
     let main = run.main();
-    expect(main.len() == 2, "the model is told how its call went", || outline(&main))?;
-    expect(!main[1].contains(OURS), "we were neutral", || outline(&main))?;
+    expect(main.len() == 2, "the model gets the result of its call", || outline(&main))?;
+    expect(!main[1].contains(OURS), "Sprag sent no message", || outline(&main))?;
     expect(rig.file("made.txt").is_none(), "the command did not write", || outline(&main))
 }

@@ -46,8 +46,8 @@ const EVENTS: &[&str] = &[
     "SessionEnd",
 ];
 
-/// The package itself holds a placeholder that an install script would replace; the real program is
-/// in the package of the platform, the only one npm has picked.
+/// Returns the path of the real program, which is in the package of the platform. The main package has only a
+/// placeholder that an install script would replace. npm installs a single platform package.
 fn program(modules: &Path) -> Option<PathBuf> {
     let packages = fs::read_dir(modules.join("@anthropic-ai")).ok()?;
     let mut found: Vec<PathBuf> = packages
@@ -107,7 +107,7 @@ fn session(stdout: &str) -> Option<String> {
 }
 
 fn delegate(prompt: &'static str) -> Vec<Step> {
-    // Left to itself it runs in the background, and its end could come after the session's.
+    // The default is the background, where the agent could end after the session.
     let input = json!({"description": "a part of the work", "prompt": prompt, "run_in_background": false});
     vec![Turn::call(tool("Agent", input)).into()]
 }
@@ -121,7 +121,7 @@ fn broker(name: BrokerTool, input: Value) -> Call {
     tool(name, input)
 }
 
-/// The answer to the question that a person is asked about the servers of a project.
+/// Trusts the project's server, which the client otherwise asks a person about.
 fn trust_server(place: &Place) -> anyhow::Result<()> {
     let path = config(place).join("settings.json");
     let mut settings: Value = serde_json::from_slice(&fs::read(&path)?)?;

@@ -22,7 +22,7 @@ pub const CLIENT: Client = Client {
     arguments,
     session,
     shell: |command| tool("exec_command", json!({"cmd": command})),
-    // It has no tool for reading: the model uses the shell.
+    // Codex has no tool for reading: the model uses the shell.
     read: |path| tool("exec_command", json!({"cmd": format!("cat '{path}'")})),
     write: None,
     broker,
@@ -53,7 +53,7 @@ fn env(place: &Place) -> Vec<(&'static str, String)> {
 }
 
 fn prepare(place: &Place) -> anyhow::Result<()> {
-    // A JSON string is a TOML string too.
+    // A JSON string is also a TOML string.
     let url = json!(format!("{}/v1", place.model_url));
     let project = json!(place.project());
     let text = format!(
@@ -93,7 +93,7 @@ fn arguments(errand: &Errand) -> Vec<String> {
         Grant::Everything => "danger-full-access",
         Grant::Nothing => "read-only",
     };
-    // Trust in hooks is the user's to give, and the user of this home is us.
+    // Only a user can trust hooks, and this driver is the user of this home.
     let bypass = "--dangerously-bypass-hook-trust";
     let mut arguments =
         ["exec", "--json", "--skip-git-repo-check", "-s", sandbox, bypass].map(str::to_owned).to_vec();

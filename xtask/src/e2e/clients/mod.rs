@@ -1,6 +1,5 @@
-//! The clients that are run for real: which package, how it is told about our hooks and the scripted
-//! model, and how its tools are called. Everything that differs between clients is in these tables,
-//! so that a case is written once.
+//! The real clients: their package, their settings for hooks and the scripted model, and the calls of their
+//! tools. These tables hold all differences between clients, so that a case is written once.
 
 use std::path::{Path, PathBuf};
 
@@ -17,32 +16,32 @@ pub const CLIENTS: &[&Client] = &[&claude::CLIENT, &codex::CLIENT];
 pub struct Client {
     pub name: &'static str,
     pub package: &'static str,
-    /// Pinned: what is known of a client is known of a version.
+    /// The pinned version; all knowledge about a client holds for this version.
     pub version: &'static str,
-    /// The program inside `node_modules`, if it is there.
+    /// The program inside `node_modules`, if it exists.
     pub program: fn(&Path) -> Option<PathBuf>,
     pub env: fn(&Place) -> Vec<(&'static str, String)>,
-    /// Settings that are not ours: which model to talk to.
+    /// Writes the client's own settings, such as the address of the model.
     pub prepare: fn(&Place) -> anyhow::Result<()>,
-    /// The file our hooks belong into.
+    /// The file that the hooks belong into.
     pub hooks_file: fn(&Place) -> PathBuf,
-    /// That file's content, for a program that cannot install itself.
+    /// The content of that file, for a program without `init`.
     pub hooks: fn(&Place) -> serde_json::Value,
     pub arguments: fn(&Errand) -> Vec<String>,
-    /// The session's id, from what the client printed.
+    /// The id of the session, from the output of the client.
     pub session: fn(&str) -> Option<String>,
     pub shell: fn(&str) -> Call,
     pub read: fn(&str) -> Call,
-    /// A tool that writes a file, where the client has one.
+    /// A tool that writes a file, if the client has one.
     pub write: Option<fn(&Path, &str) -> Call>,
-    /// A tool of our broker, once the client was told of it.
+    /// A call of a tool of the broker, after the client knows the server.
     pub broker: fn(BrokerTool, Value) -> Call,
-    /// What a user of the client does to let a project's server run, where that takes a step.
+    /// Allows the server of a project, if the client requires that of its user.
     pub trust_server: fn(&Place) -> anyhow::Result<()>,
     /// Starts a sub-agent with this prompt and waits for its end.
     pub delegate: fn(&'static str) -> Vec<Step>,
-    /// Arguments that run a command which does nothing inside the client's sandbox, where it has one:
-    /// whether that works is a matter of the kernel and its settings.
+    /// Arguments that run an empty command inside the client's sandbox, if the client has one. The kernel and
+    /// its settings decide whether that works.
     pub sandbox: Option<&'static [&'static str]>,
 }
 
@@ -54,22 +53,22 @@ pub enum BrokerTool {
     Observe,
 }
 
-/// One headless run, as far as the command line tells it.
+/// One headless run, for the command line of the client.
 pub struct Errand<'a> {
     pub prompt: &'a str,
     pub grant: Grant,
     pub plugin: Option<&'a Path>,
-    /// A session to go on with.
+    /// The session to resume.
     pub resume: Option<&'a str>,
 }
 
-/// What the user lets the model do without being asked.
+/// The permissions that the user gives the model in advance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grant {
-    /// What a person gives who wants work done.
+    /// The usual permissions of a user who wants work done.
     Usual,
-    /// All that the client can be told to allow, and no sandbox.
+    /// The widest permissions of the client, without a sandbox.
     Everything,
-    /// Every write would need a yes, and nobody is there to give it.
+    /// No permission to write: the client would ask, and no user is present.
     Nothing,
 }

@@ -1,4 +1,4 @@
-//! A gate that asks the host has a file with the answer.
+//! Checks that every gate with a question has a file of answers in the host.
 
 use crate::tidy::source::Source;
 use crate::tidy::tree::Tree;
@@ -20,7 +20,7 @@ fn unanswered(source: &Source, tree: &Tree) -> Option<Finding> {
     let line = questions.iter().find(|rest| rest.get(3).is_some_and(|token| token.text != "("))?[0].line;
     let is_answered = tree.rust.iter().any(|file| file.path == answer);
     (!is_answered)
-        .then(|| Finding::new(&source.path, line, format!("the gate asks, but there is no `{answer}`")))
+        .then(|| Finding::new(&source.path, line, format!("the gate has a question, but no `{answer}`")))
 }
 
 /// Returns the name of the gate that a file defines.
@@ -48,7 +48,7 @@ mod tests {
         assert_eq!(
             found,
             [
-                "crates/sprag-govern/src/gates/lost/mod.rs:2: the gate asks, but there is no `crates/sprag-host/src/answers/lost.rs`"
+                "crates/sprag-govern/src/gates/lost/mod.rs:2: the gate has a question, but no `crates/sprag-host/src/answers/lost.rs`"
             ]
         );
     }

@@ -1,4 +1,5 @@
-//! The message of a commit names a room and says in the imperative what changes. A larger change gives its reason.
+//! Checks that the message of a commit names a room and gives the change in the imperative. A larger change
+//! gives its reason.
 
 use std::fs;
 use std::path::Path;

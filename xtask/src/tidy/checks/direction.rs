@@ -1,12 +1,12 @@
-//! Crates depend downwards only, and the pure ones on little. What a crate cannot reach it cannot
-//! do, which is the cheapest of all checks.
+//! Checks that crates depend downwards only, and that pure crates have few dependencies. A crate cannot use
+//! code that it cannot reach.
 
 use crate::tidy::tree::{Package, Tree};
 use crate::tidy::{Check, Finding};
 
 pub const CHECK: Check = Check {
     name: "direction",
-    about: "crates depend downwards, pure ones only on what their row allows",
+    about: "crates depend downwards; pure crates only on the crates of their row",
     find,
 };
 
@@ -19,11 +19,11 @@ struct Row {
 
 enum Foreign {
     Any,
-    /// By name; a `*` at the end stands for any ending.
+    /// Names; a `*` at the end matches any ending.
     Only(&'static [&'static str]),
 }
 
-/// Stands for every other crate of the workspace.
+/// A wildcard for every other crate of the workspace.
 const EVERY: &str = "*";
 
 const ROWS: &[Row] = &[
@@ -88,7 +88,7 @@ const ROWS: &[Row] = &[
     Row { name: "xtask", ours: &[EVERY], foreign: Foreign::Any },
 ];
 
-/// The crates that read no clock, file, variable or process.
+/// Crates that read no clock, file, variable or process.
 pub const PURE: [&str; 10] = [
     "sprag-base",
     "sprag-shell",

@@ -1,4 +1,4 @@
-//! No result is thrown away without a reason. Code that goes on after a failure either reports it
+//! Checks that no result is discarded without a reason. Code that continues after a failure either reports it
 //! or calls `.discard("why it is safe")` of `sprag_base::result::Discard`.
 
 use crate::tidy::source::{Source, Token};
@@ -6,9 +6,9 @@ use crate::tidy::tree::Tree;
 use crate::tidy::{Check, Finding};
 
 pub const CHECK: Check =
-    Check { name: "discards", about: "a result is thrown away by `.discard(\"reason\")` alone", find };
+    Check { name: "discards", about: "a result is discarded only by `.discard(\"reason\")`", find };
 
-/// A reason of fewer words says nothing about the case.
+/// The least number of words of a reason.
 const FEWEST_WORDS: usize = 3;
 
 fn find(tree: &Tree) -> Vec<Finding> {
@@ -20,11 +20,11 @@ fn lets(source: &Source) -> Vec<Finding> {
         let mut value = rest.iter().take_while(|token| token.text != ";");
         value.any(|token| token.text == "(")
     });
-    let what = "`let _ =` throws away the result of a call; report it or `.discard(\"reason\")` it";
+    let what = "`let _ =` discards the result of a call; report it or `.discard(\"reason\")` it";
     calls.map(|rest| Finding::new(&source.path, rest[0].line, what)).collect()
 }
 
-/// Finds statements that end in a method which turns a failure into nothing.
+/// Finds statements that end in a method that hides a failure.
 fn statements(source: &Source) -> Vec<Finding> {
     let mut findings = Vec::new();
     for method in ["unwrap_or_default", "ok"] {
@@ -32,7 +32,7 @@ fn statements(source: &Source) -> Vec<Finding> {
             let before = &source.tokens[..source.tokens.len() - rest.len()];
             if !has_use(before) {
                 let what =
-                    format!("`.{method}();` throws a result away; report it or `.discard(\"reason\")` it");
+                    format!("`.{method}();` discards a result; report it or `.discard(\"reason\")` it");
                 findings.push(Finding::new(&source.path, rest[1].line, what));
             }
         }
@@ -40,7 +40,7 @@ fn statements(source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// Reports whether the statement at the end of `before` does something with its value.
+/// Reports whether the statement at the end of `before` uses its value.
 fn has_use(before: &[Token]) -> bool {
     let mut depth = 0;
     for token in before.iter().rev() {
@@ -62,7 +62,7 @@ fn reasons(source: &Source) -> Vec<Finding> {
         let reason = rest.get(3).map_or("", |token| token.text.as_str());
         !reason.starts_with('"') || reason.split_whitespace().count() < FEWEST_WORDS
     });
-    let what = format!("`.discard(..)` wants a reason of at least {FEWEST_WORDS} words in quotes");
+    let what = format!("`.discard(..)` needs a reason of at least {FEWEST_WORDS} words in quotes");
     short.map(|rest| Finding::new(&source.path, rest[1].line, &*what)).collect()
 }
 

@@ -1,4 +1,4 @@
-//! A directory of sources is a table of contents: it has at most 22 entries.
+//! Checks that a directory of sources has at most 22 entries, so that it reads like a table of contents.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ pub const CHECK: Check =
 
 const MAX_ENTRIES: usize = 22;
 
-/// Directories of equal files, each with its reason.
+/// Directories that may be longer, each with its reason.
 const LONG_LISTS: &[(&str, &str)] = &[
     ("crates/sprag/tests/it/stories", "one scenario script per file"),
     ("crates/sprag-host/tests/recorded", "one recorded payload per file"),

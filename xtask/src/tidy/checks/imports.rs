@@ -1,5 +1,5 @@
-//! Imports have one form: one `use` for each module, its names merged in braces, in four groups
-//! (`std`, other crates, crates of Sprag, this crate) with an empty line between them.
+//! Checks the form of imports: one `use` for each module, its names merged in braces, in four groups (`std`,
+//! other crates, crates of Sprag, this crate) with an empty line between them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -10,7 +10,7 @@ use crate::tidy::{Check, Finding};
 
 pub const CHECK: Check = Check { name: "imports", about: "one `use` for each module, in four groups", find };
 
-/// A `use` as it should be: group, visibility, module, names.
+/// A `use` in the required form: group, visibility, module, names.
 type Statement = (Group, String, Vec<String>, BTreeSet<String>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,7 +40,7 @@ fn find(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The files whose imports change, with their new text.
+/// Returns the files whose imports must change, with their new text.
 pub fn fixed(tree: &Tree) -> Vec<(String, String)> {
     let modules = tree.modules();
     let mut edits: BTreeMap<usize, Vec<(Range<usize>, String)>> = BTreeMap::new();
@@ -79,7 +79,7 @@ fn line((_, visibility, module, names): &Statement) -> String {
     }
 }
 
-/// Imports that stand directly behind each other, without attributes and comments.
+/// Returns ranges of consecutive imports, without attributes and comments.
 fn runs(modules: &Modules, path: &ModulePath) -> Vec<Range<usize>> {
     let module = &modules.modules[path];
     let source = &modules.sources[module.file];
@@ -112,8 +112,8 @@ fn of_module<'a>(modules: &'a Modules, path: &ModulePath) -> Vec<&'a Import> {
     imports
 }
 
-/// The groups as they stand, each a set of statements; a list within a list is taken apart wrongly on
-/// purpose, so that it differs from what is wanted.
+/// Returns the existing groups, each a list of statements. A list within a list is split wrongly on purpose,
+/// so that it differs from the required form.
 fn written(modules: &Modules, path: &ModulePath, run: &Range<usize>) -> Vec<Vec<Statement>> {
     let module = &modules.modules[path];
     let source = &modules.sources[module.file];
@@ -172,7 +172,7 @@ fn statements(modules: &Modules, path: &ModulePath, imports: &[&Import]) -> Vec<
         };
         merged.entry((group, visibility, module)).or_default().insert(name);
     }
-    // A module that is imported beside names of its own is `self` among them.
+    // A module that is imported beside its own names becomes `self` among them.
     let modules: Vec<(Group, String, Vec<String>)> = merged.keys().cloned().collect();
     for key in modules.into_iter().rev() {
         let Some((last, before)) = key.2.split_last().filter(|_| !merged[&key].is_empty()) else { continue };

@@ -1,5 +1,5 @@
-//! Rooms of a crate import downwards only. A table gives the order of rooms; crates without a row
-//! have no cycle between their rooms. Test code is exempt.
+//! Checks that rooms of a crate import lower rooms only. A table gives the order of rooms; crates without a
+//! row must have no cycle between their rooms. Test code is exempt.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::tidy::{Check, Finding};
 pub const CHECK: Check =
     Check { name: "layers", about: "rooms of a crate import lower rooms only, without a cycle", find };
 
-/// The rooms of a crate from low to high. Names that share a string may import each other: they are one
+/// The rooms of a crate from low to high. Rooms in the same string may import each other: they form one
 /// recursive algorithm.
 const ORDER: &[(&str, &[&str])] = &[
     (
@@ -145,7 +145,7 @@ const ORDER: &[(&str, &[&str])] = &[
     ("sprag", &["input", "hook", "output failure advice commands"]),
 ];
 
-/// An import of one room by another: the rooms, and the first place of it.
+/// The imports of one room by another: the two rooms, and the first place.
 type Edges = BTreeMap<(String, String), (String, usize)>;
 
 fn find(tree: &Tree) -> Vec<Finding> {
@@ -226,10 +226,10 @@ fn against(edges: &Edges, order: &[&str]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for ((from, to), (file, line)) in edges {
         let what = match (level(from), level(to)) {
-            (None, _) => format!("room `{from}` has no place in the order of rooms"),
-            (_, None) => format!("room `{to}` has no place in the order of rooms"),
+            (None, _) => format!("room `{from}` is missing in the order of rooms"),
+            (_, None) => format!("room `{to}` is missing in the order of rooms"),
             (Some(from_level), Some(to_level)) if to_level > from_level => {
-                format!("room `{from}` imports `{to}`, which stands above it")
+                format!("room `{from}` imports the higher room `{to}`")
             }
             _ => continue,
         };
@@ -238,7 +238,7 @@ fn against(edges: &Edges, order: &[&str]) -> Vec<Finding> {
     findings
 }
 
-/// Edges between rooms that reach each other.
+/// Finds edges between rooms that reach each other.
 fn cycles(root: &str, edges: &Edges) -> Vec<Finding> {
     let reaches = |from: &str, to: &str| {
         let mut seen = BTreeSet::from([from]);
@@ -312,8 +312,8 @@ mod tests {
         assert_eq!(
             found,
             [
-                "b.rs:2: room `b` imports `c`, which stands above it",
-                "d.rs:4: room `x` has no place in the order of rooms",
+                "b.rs:2: room `b` imports the higher room `c`",
+                "d.rs:4: room `x` is missing in the order of rooms",
             ]
         );
     }

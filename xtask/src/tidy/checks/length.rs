@@ -1,4 +1,4 @@
-//! A file is about one noun. One that grows past 500 lines is a table, and says so here, or a tangle.
+//! Checks that a file has at most 500 lines. A longer file is a table with a reason here, or needs a split.
 
 use crate::tidy::source::Source;
 use crate::tidy::tree::Tree;
@@ -11,7 +11,7 @@ const MOST: usize = 500;
 
 struct Long {
     path: &'static str,
-    /// Why it is one file all the same.
+    /// The reason why it stays one file.
     reason: &'static str,
 }
 
@@ -23,7 +23,7 @@ const LONG: &[Long] = &[
     Long { path: "crates/sprag-shell/src/paths/mod.rs", reason: "a table with a row for each program" },
 ];
 
-/// Lines of a file without its imports: one `use` for each module is the rule, and takes its lines.
+/// Counts the lines of a file without its imports, because one `use` for each module takes many lines.
 fn lines(source: &Source) -> usize {
     let imports = source.find("use").into_iter().filter_map(|rest| {
         let end = rest.iter().find(|token| token.text == ";")?;
@@ -36,14 +36,18 @@ fn find(tree: &Tree) -> Vec<Finding> {
     let long = tree.rust.iter().filter(|source| lines(source) > MOST);
     let unlisted = long.filter(|source| !LONG.iter().any(|long| long.path == source.path));
     let too_long = unlisted.map(|source| {
-        Finding::new(&source.path, MOST + 1, format!("{} lines: is it a table or a tangle?", lines(source)))
+        Finding::new(
+            &source.path,
+            MOST + 1,
+            format!("{} lines: split the file, or list it with a reason", lines(source)),
+        )
     });
-    // A reason that has lost its file would cover the next one of that name.
+    // A reason without its file would apply to the next file of that name.
     let stale = LONG
         .iter()
         .filter(|long| !tree.rust.iter().any(|source| source.path == long.path && source.lines > MOST));
     let stale = stale.map(|long| {
-        Finding::new(long.path, 1, format!("listed as long ({}), and is not any more", long.reason))
+        Finding::new(long.path, 1, format!("listed as long ({}), but the file is not long", long.reason))
     });
     too_long.chain(stale).collect()
 }
@@ -57,6 +61,9 @@ mod tests {
         let (fine, long) = ("// x\n".repeat(500), "// x\n".repeat(501));
         let found = find(&Tree::of(&[("xtask/src/a.rs", &fine), ("xtask/src/b.rs", &long)]));
         assert_eq!(found.len(), 1 + LONG.len(), "a reason without its file is a finding too");
-        assert_eq!(found[0].to_string(), "xtask/src/b.rs:501: 501 lines: is it a table or a tangle?");
+        assert_eq!(
+            found[0].to_string(),
+            "xtask/src/b.rs:501: 501 lines: split the file, or list it with a reason"
+        );
     }
 }

@@ -1,10 +1,10 @@
-//! Every package we are built from may be used by everybody for everything. `deny.toml` has the same
-//! list for `cargo deny`; this one needs nothing installed.
+//! Checks that every dependency has a permissive licence. `deny.toml` has the same list for `cargo deny`;
+//! this check needs no other program.
 
 use crate::tidy::tree::{Package, Tree};
 use crate::tidy::{Check, Finding};
 
-pub const CHECK: Check = Check { name: "licences", about: "every dependency has a licence we accept", find };
+pub const CHECK: Check = Check { name: "licences", about: "every dependency has an accepted licence", find };
 
 const ACCEPTED: &[&str] = &[
     "0BSD",
@@ -30,7 +30,7 @@ fn find(tree: &Tree) -> Vec<Finding> {
                 Some(licence) => match accepts(licence) {
                     Ok(true) => return None,
                     Ok(false) => format!("has the licence `{licence}`, which is not accepted"),
-                    Err(Unreadable) => format!("has the licence `{licence}`, which is no SPDX expression"),
+                    Err(Unreadable) => format!("has the licence `{licence}`: not an SPDX expression"),
                 },
             };
             Some(Finding::new("Cargo.lock", locked_at(tree, package), format!("`{}` {what}", package.name)))
@@ -49,9 +49,9 @@ fn locked_at(tree: &Tree, package: &Package) -> usize {
 #[derive(Debug, PartialEq, Eq)]
 struct Unreadable;
 
-/// Whether an SPDX expression can be met with accepted licences alone.
+/// Reports whether accepted licences alone satisfy an SPDX expression.
 fn accepts(expression: &str) -> Result<bool, Unreadable> {
-    // The form of old manifests: a slash for `OR`.
+    // Old manifests write a slash for `OR`.
     let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
     let mut rest = words.as_slice();
@@ -59,7 +59,7 @@ fn accepts(expression: &str) -> Result<bool, Unreadable> {
     if rest.is_empty() { Ok(accepted) } else { Err(Unreadable) }
 }
 
-/// `a OR b`, which binds weakest.
+/// Reads `a OR b`, which binds weakest.
 fn any_of(rest: &mut &[&str]) -> Result<bool, Unreadable> {
     let mut accepted = all_of(rest)?;
     while skip(rest, "OR") {
@@ -68,7 +68,7 @@ fn any_of(rest: &mut &[&str]) -> Result<bool, Unreadable> {
     Ok(accepted)
 }
 
-/// `a AND b`.
+/// Reads `a AND b`.
 fn all_of(rest: &mut &[&str]) -> Result<bool, Unreadable> {
     let mut accepted = one(rest)?;
     while skip(rest, "AND") {
@@ -77,7 +77,7 @@ fn all_of(rest: &mut &[&str]) -> Result<bool, Unreadable> {
     Ok(accepted)
 }
 
-/// A licence, with or without an exception, or an expression in parentheses.
+/// Reads a licence, with or without an exception, or an expression in parentheses.
 fn one(rest: &mut &[&str]) -> Result<bool, Unreadable> {
     if skip(rest, "(") {
         let accepted = any_of(rest)?;

@@ -1,5 +1,5 @@
-//! Links in Markdown that name files of this repository lead somewhere. Addresses of the web are not
-//! followed: a check needs no network.
+//! Checks that links between Markdown documents of this repository lead to files. It skips web addresses,
+//! because a check must not need a network.
 
 use crate::tidy::tree::Tree;
 use crate::tidy::{Check, Finding};
@@ -22,7 +22,7 @@ fn dead_links(tree: &Tree, path: &str, text: &str) -> Vec<Finding> {
     findings
 }
 
-/// Where links point to, with the line of each. Code is no text.
+/// Returns the targets of links with their lines. Code does not count.
 fn targets(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut is_code = false;
@@ -37,12 +37,12 @@ fn targets(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// Every other part between backticks is code.
+/// Removes code: every second part between backticks.
 fn without_code(line: &str) -> String {
     line.split('`').step_by(2).collect::<Vec<_>>().join("`")
 }
 
-/// `[text](target)`, with or without a title.
+/// Returns the targets of `[text](target)`, with or without a title.
 fn inline(line: &str) -> impl Iterator<Item = String> {
     line.split("](").skip(1).filter_map(|rest| {
         let target = rest.split(')').next()?.split_whitespace().next()?;
@@ -50,13 +50,13 @@ fn inline(line: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// `[name]: target` at the start of a line.
+/// Returns the target of `[name]: target` at the start of a line.
 fn definition(line: &str) -> Option<String> {
     let (_, rest) = line.strip_prefix('[')?.split_once("]: ")?;
     Some(rest.split_whitespace().next()?.to_owned())
 }
 
-/// The file a target names, relative to the root. `None`: it is none of this repository.
+/// Returns the file of a target, relative to the root, or `None` for other targets.
 fn file_of(document: &str, target: &str) -> Option<String> {
     let target = target.split(['#', '?']).next()?;
     if target.is_empty() || target.contains("://") || target.starts_with("mailto:") {
@@ -71,7 +71,7 @@ fn file_of(document: &str, target: &str) -> Option<String> {
         match part {
             "" | "." => {}
             ".." => {
-                // Out of the repository nothing can be found, and the path shows it.
+                // A path out of the repository is returned unchanged, so that the finding shows it.
                 if parts.pop().is_none() {
                     return Some(target.to_owned());
                 }

@@ -1,4 +1,4 @@
-//! The checks, a file each.
+//! The list of checks; each check is one file.
 
 use super::Check;
 
@@ -48,7 +48,8 @@ pub const CHECKS: &[&Check] = &[
     &commit_message::CHECK,
 ];
 
-/// Where rules about the product apply: not to this tool, whose trade is files and processes.
+/// Reports whether rules about the product apply. This tool is exempt, because it works with files and
+/// processes.
 fn is_product(path: &str) -> bool {
     path.starts_with("crates/")
 }

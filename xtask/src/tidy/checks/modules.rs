@@ -1,5 +1,5 @@
-//! A module with children is `x/mod.rs`, so that a directory shows one entry for each noun; and a path
-//! goes up by one step at most, because nobody counts `super` twice.
+//! Checks that a module with children is `x/mod.rs`, so that a directory shows one entry for each noun. A
+//! path uses `super` at most once, because a reader cannot count several.
 
 use crate::tidy::tree::Tree;
 use crate::tidy::{Check, Finding};
@@ -14,7 +14,7 @@ fn find(tree: &Tree) -> Vec<Finding> {
             findings.push(Finding::new(
                 &source.path,
                 1,
-                format!("`{dir}/` stands beside it: make it `mod.rs`"),
+                format!("`{dir}/` exists too: move this file to its `mod.rs`"),
             ));
         }
         for rest in source.find("super :: super") {
@@ -43,7 +43,7 @@ mod tests {
         assert_eq!(
             found,
             [
-                "crates/sprag-x/src/a.rs:1: `crates/sprag-x/src/a/` stands beside it: make it `mod.rs`",
+                "crates/sprag-x/src/a.rs:1: `crates/sprag-x/src/a/` exists too: move this file to its `mod.rs`",
                 "crates/sprag-x/src/a.rs:1: `super::super`: name the room with `crate::`",
             ]
         );

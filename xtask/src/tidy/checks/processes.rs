@@ -1,5 +1,5 @@
-//! Processes start in one file, with a deadline and a process group, and git in one other, with the
-//! settings that make asking it harmless.
+//! Checks that processes start in one file, with a deadline and a process group. Git starts in one other
+//! file, with settings that make reads harmless.
 
 use super::is_product;
 use crate::tidy::source::{Place, Source, Token};
@@ -15,7 +15,7 @@ const ASKS_GIT: &str = "crates/sprag-host/src/git/mod.rs";
 fn find(tree: &Tree) -> Vec<Finding> {
     tree.rust
         .iter()
-        // What builds the program is not part of it.
+        // Build scripts are not part of the product.
         .filter(|source| is_product(&source.path) && !source.path.ends_with("/build.rs"))
         .flat_map(|source| {
             let mut findings = Vec::new();
@@ -26,7 +26,7 @@ fn find(tree: &Tree) -> Vec<Finding> {
                 findings.extend(starts.map(|rest| Finding::new(&source.path, rest[0].line, what)));
             }
             if source.path != ASKS_GIT {
-                let what = "git is started in sprag-host/src/git/mod.rs";
+                let what = "git starts only in sprag-host/src/git/mod.rs";
                 findings.extend(git(source).map(|token| Finding::new(&source.path, token.line, what)));
             }
             findings
@@ -34,8 +34,8 @@ fn find(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// The name where a program is named: in a `program` field or in a call of `exec` or `Command`.
-/// Looking for it on PATH starts nothing.
+/// Returns the tokens that name git as a program to start: in a `program` field or in a call of `exec` or
+/// `Command`. A search on PATH starts nothing.
 fn git(source: &Source) -> impl Iterator<Item = &Token> {
     source
         .tokens

@@ -1,5 +1,5 @@
-//! Pure crates name nothing that reads or changes the world. The lints in their `clippy.toml` forbid
-//! single functions; this forbids the modules, and whatever is added to them.
+//! Checks that pure crates name no module that reads or changes the world. The lints in their `clippy.toml`
+//! forbid single functions; this check forbids whole modules, with all functions that future versions add.
 
 use super::direction::PURE;
 use crate::tidy::source::{Place, Source};
@@ -34,7 +34,7 @@ fn is_pure(path: &str) -> bool {
 
 fn named_in(source: &Source) -> Vec<Finding> {
     let finding = |line: usize, name: &str| {
-        Finding::new(&source.path, line, format!("`{name}` in a pure crate: the host has to hand it in"))
+        Finding::new(&source.path, line, format!("`{name}` in a pure crate: the host must pass it in"))
     };
     let paths = source.paths();
     let paths = paths.iter().filter(|path| path.place == Place::Product).filter_map(|path| {
@@ -66,7 +66,7 @@ mod tests { use std::fs; fn f() { println!(\"x\"); } }
         let tree = Tree::of(&[("crates/sprag-base/src/a.rs", text), ("crates/sprag-host/src/a.rs", text)]);
         let found: Vec<String> = find(&tree).iter().map(ToString::to_string).collect();
         let told = |line: usize, name: &str| {
-            format!("crates/sprag-base/src/a.rs:{line}: `{name}` in a pure crate: the host has to hand it in")
+            format!("crates/sprag-base/src/a.rs:{line}: `{name}` in a pure crate: the host must pass it in")
         };
         assert_eq!(
             found,

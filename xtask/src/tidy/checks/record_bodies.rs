@@ -1,5 +1,5 @@
-//! Records are read and written by type. A member that is looked up by its name is found by nobody who renames
-//! it, so only the files that define records touch a body.
+//! Checks that records are read and written by type. A rename misses a member that code reads by its name, so
+//! only the files that define records touch a body.
 
 use crate::tidy::checks::is_product;
 use crate::tidy::source::{Place, Source};

@@ -1,5 +1,5 @@
-//! A test that sleeps is slow where the machine is fast and fails where it is slow. Product code may
-//! not either, and a lint says so; tests are where one is tempted.
+//! Checks that no test sleeps: such a test wastes time on a fast machine and fails on a slow one. A lint
+//! covers product code.
 
 use crate::tidy::source::{Place, Source};
 use crate::tidy::tree::Tree;

@@ -1,4 +1,4 @@
-//! A visible type has a name of its own in the whole workspace, so that a search finds one definition.
+//! Checks that a visible type name is unique in the workspace, so that a search finds one definition.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What is not done is not in the tree: no placeholder that panics, no test that never runs.
+//! Checks that the tree has no unfinished code: no placeholder that panics, no test that never runs.
 
 use crate::tidy::tree::Tree;
 use crate::tidy::{Check, Finding};
@@ -9,14 +9,14 @@ pub const CHECK: Check =
 const PATTERNS: &[(&str, &str)] = &[
     ("todo !", "`todo!`"),
     ("unimplemented !", "`unimplemented!`"),
-    ("# [ ignore", "`#[ignore]`: a test that never runs says nothing"),
+    ("# [ ignore", "`#[ignore]`: the test never runs"),
 ];
 
 fn find(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for source in &tree.rust {
         if source.is_broken {
-            findings.push(Finding::new(&source.path, 1, "this is no Rust"));
+            findings.push(Finding::new(&source.path, 1, "the file is not valid Rust"));
         }
         for (pattern, what) in PATTERNS {
             let uses = source.find(pattern).into_iter();

@@ -1,4 +1,4 @@
-//! `unwrap` says nothing to whoever meets the panic; `expect` says why it cannot fail.
+//! Checks that product code has no `unwrap`: a panic of `expect` gives the reason why it should not happen.
 
 use crate::tidy::source::Place;
 use crate::tidy::tree::Tree;

@@ -1,5 +1,5 @@
-//! The walks of ARCHITECTURE.md are true: every file of a walk exists, defines the function that the line names,
-//! and an earlier file of the walk names that function.
+//! Checks the walks of ARCHITECTURE.md: every file of a walk exists and defines the function of its line, and
+//! an earlier file of the walk names that function.
 
 use std::collections::BTreeSet;
 
@@ -30,14 +30,14 @@ fn find(tree: &Tree) -> Vec<Finding> {
         walked.insert(walk);
         let finding = |what: String| Finding::new(DOCUMENT, at + 1, what);
         let Some(source) = tree.rust.iter().find(|source| source.path == path) else {
-            findings.push(finding(format!("there is no `{path}`")));
+            findings.push(finding(format!("`{path}` does not exist")));
             continue;
         };
         let is_defined = ["fn", "struct", "enum", "trait", "const"]
             .iter()
             .any(|keyword| !source.find(&format!("{keyword} {name}")).is_empty());
         if !is_defined {
-            findings.push(finding(format!("`{path}` defines no `{name}`")));
+            findings.push(finding(format!("`{path}` does not define `{name}`")));
         }
         seen.insert(path);
         let is_called = seen.iter().any(|file| {
@@ -55,7 +55,7 @@ fn find(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The file and the function of ``7. `crates/a.rs` :: `run` does it.``
+/// Returns the file and the function of ``7. `crates/a.rs` :: `run` does it.``
 fn step(line: &str) -> Option<(&str, &str)> {
     let (number, rest) = line.split_once(". `")?;
     if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -93,8 +93,8 @@ mod tests {
         assert_eq!(
             found(lines),
             [
-                "ARCHITECTURE.md:4: there is no `c.rs`",
-                "ARCHITECTURE.md:5: `b.rs` defines no `x`",
+                "ARCHITECTURE.md:4: `c.rs` does not exist",
+                "ARCHITECTURE.md:5: `b.rs` does not define `x`",
                 "ARCHITECTURE.md:5: no earlier file of this walk names `x` of `b.rs`",
                 "ARCHITECTURE.md:6: no earlier file of this walk names `h` of `b.rs`",
             ]

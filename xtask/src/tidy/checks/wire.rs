@@ -1,12 +1,12 @@
-//! Foreign JSON stays in the file of its client: nobody else can come to depend on a shape that
-//! somebody else decides.
+//! Checks that foreign JSON stays in the file of its client, so that no other file depends on a format that
+//! another project decides.
 
 use crate::tidy::source::{Source, Token};
 use crate::tidy::tree::Tree;
 use crate::tidy::{Check, Finding};
 
 pub const CHECK: Check =
-    Check { name: "wire", about: "what a client file deserializes is private to it", find };
+    Check { name: "wire", about: "types that a client file deserializes are private", find };
 
 const CLIENTS: &str = "crates/sprag-host/src/clients/";
 

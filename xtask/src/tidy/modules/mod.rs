@@ -1,5 +1,5 @@
-//! Modules of the workspace: the items and imports of each, and the meaning of a path in it. The
-//! module of a file follows from its place in the tree, so a list made by a macro hides nothing.
+//! Modules of the workspace: their items and imports, and the meaning of a path in them. The module of a file
+//! follows from its path, so modules that a macro declares are found too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -30,18 +30,18 @@ pub struct Item {
     pub visibility: Range<usize>,
     /// Names of variants with their tokens, if it is an enum.
     pub variants: Vec<(String, usize)>,
-    /// Where the name is known: the module, or a block of a function.
+    /// The range where the name is known: the module, or a block of a function.
     pub scope: Range<usize>,
 }
 
 #[derive(Clone, Debug)]
 pub struct Import {
     pub segments: Vec<String>,
-    /// The name that it gives; none for `*`.
+    /// The name that it defines; none for `*`.
     pub name: Option<String>,
     pub has_alias: bool,
     pub scope: Range<usize>,
-    /// The whole statement, with its attributes.
+    /// The whole statement with its attributes.
     pub statement: Range<usize>,
     pub visibility: Range<usize>,
     pub line: usize,
@@ -80,7 +80,7 @@ pub struct Resolved {
     pub steps: Vec<Meaning>,
 }
 
-/// The meaning that counts at the end of a path, if a function and a module share a name.
+/// The meaning that wins at the end of a path, if a function and a module share a name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Last {
     Item,
@@ -90,7 +90,7 @@ enum Last {
 pub struct Modules {
     pub sources: Vec<Source>,
     pub modules: BTreeMap<ModulePath, Module>,
-    /// For every file its modules, the outermost first.
+    /// The modules of each file, the outermost first.
     pub of_file: BTreeMap<usize, Vec<ModulePath>>,
     closing: Vec<BTreeMap<usize, usize>>,
 }
@@ -134,7 +134,7 @@ impl Modules {
         }
     }
 
-    /// A module that is declared for tests is test code, with all below it.
+    /// Marks modules that are declared for tests as test code, with all modules below them.
     fn mark_tests(&mut self) {
         let declared: Vec<ModulePath> = self
             .modules
@@ -151,7 +151,7 @@ impl Modules {
         }
     }
 
-    /// Folders below `tests/` that belong to a test beside them: the folder as a crate, the test.
+    /// Returns folders below `tests/` that belong to a test beside them: the folder as a crate, and the test.
     fn owners_of_test_folders(&self) -> Vec<(ModulePath, ModulePath)> {
         let mut found = Vec::new();
         for (path, module) in &self.modules {
@@ -186,14 +186,14 @@ impl Modules {
         }
     }
 
-    /// The module around a token of a file.
+    /// Returns the innermost module around a token of a file.
     pub fn at(&self, file: usize, token: usize) -> Option<&ModulePath> {
         let paths = self.of_file.get(&file)?;
         let around = paths.iter().filter(|path| self.modules[*path].body.contains(&token));
         around.min_by_key(|path| self.modules[*path].body.len())
     }
 
-    /// The meanings of a name at a place; several if a module and an item share it.
+    /// Returns the meanings of a name at a place; several if a module and an item share it.
     pub fn look_up(&self, module: &ModulePath, at: Option<usize>, name: &str) -> Vec<Meaning> {
         let Some(here) = self.modules.get(module) else { return Vec::new() };
         if let Some(at) = at {
@@ -220,7 +220,7 @@ impl Modules {
         if self.modules.contains_key(&crate_root) { vec![Meaning::Module(crate_root)] } else { Vec::new() }
     }
 
-    /// The meanings of a name as a member of a module.
+    /// Returns the meanings of a name as a member of a module.
     fn member(
         &self,
         module: &ModulePath,
@@ -242,7 +242,7 @@ impl Modules {
         if here.items.iter().any(|item| is_item(&item)) {
             found.push(Meaning::Item(module.clone(), name.to_owned()));
         }
-        // A function leaves the name free for a module.
+        // A function and a module may share a name.
         let is_type = |item: &&Item| matches!(item.kind, ItemKind::Type | ItemKind::Module);
         let has_type = here.items.iter().any(|item| is_item(&item) && is_type(&item));
         if !has_type {
@@ -315,7 +315,7 @@ impl Modules {
                 let mut found = self.member(module, name, seen);
                 let child = module.child(name);
                 if found.is_empty() && self.modules.contains_key(&child) {
-                    // `use x::x` asks for the module while the name is being resolved.
+                    // `use x::x` needs the module while the name is being resolved.
                     found.push(Meaning::Module(child));
                 }
                 if found.is_empty() && self.modules.contains_key(&root) {
@@ -376,7 +376,7 @@ impl Modules {
         Resolved { steps }
     }
 
-    /// The steps of a path at a place of a module.
+    /// Returns the steps of a path at a place in a module.
     pub fn resolve(&self, module: &ModulePath, at: usize, segments: &[String]) -> Resolved {
         let Some((first, rest)) = segments.split_first() else { return Resolved::default() };
         let mut seen = BTreeSet::new();
@@ -420,7 +420,7 @@ impl Modules {
                 before,
                 Some("::" | "." | "'" | "fn" | "mod" | "struct" | "enum" | "trait" | "union" | "type")
             ) {
-                // `a..b` has a path behind its points.
+                // In `a..b` a path may follow the dots.
                 let is_range = before == Some(".") && at >= 2 && tokens[at - 2].text == ".";
                 if !is_range {
                     continue;

@@ -27,7 +27,7 @@ impl ModulePath {
         self.0.starts_with(&other.0)
     }
 
-    /// The first module below the root of the crate.
+    /// Returns the first module below the root of the crate.
     pub fn room(&self) -> Option<&str> {
         self.0.get(1).map(String::as_str)
     }
@@ -39,7 +39,7 @@ impl fmt::Display for ModulePath {
     }
 }
 
-/// The module that a file is, by its place in the tree.
+/// Returns the module of a file, from its path.
 pub fn module_of_file(path: &str, all: &BTreeSet<&str>) -> Option<ModulePath> {
     let parts: Vec<&str> = path.strip_suffix(".rs")?.split('/').collect();
     let (root, rest): (String, &[&str]) = match &parts[..] {

@@ -22,7 +22,7 @@ impl Reader<'_> {
         self.closing.get(&open).copied().unwrap_or(self.tokens.len().saturating_sub(1))
     }
 
-    /// Gives the bodies of modules within.
+    /// Reads a module and returns the bodies of inner modules.
     pub fn read_module(&mut self, body: Range<usize>) -> Vec<(String, Range<usize>)> {
         let mut inner = Vec::new();
         let mut at = body.start;
@@ -124,7 +124,7 @@ impl Reader<'_> {
         self.items.push(Item { name, kind, at, visibility, variants: Vec::new(), scope: body.clone() });
     }
 
-    /// Types that a macro makes from a list: each name in it that is not inside braces.
+    /// Reads types that a macro makes from a list: each name that is not inside braces.
     fn read_made_types(&mut self, list: Range<usize>, body: &Range<usize>) {
         let mut at = list.start + 1;
         while at + 1 < list.end {
@@ -147,7 +147,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Imports and types inside functions.
+    /// Reads imports and types inside functions.
     fn read_blocks(&mut self, range: Range<usize>) {
         let mut blocks: Vec<Range<usize>> = Vec::new();
         let mut at = range.start;
@@ -207,7 +207,7 @@ impl Reader<'_> {
         at + 1
     }
 
-    /// Behind the first block in braces, or the first semicolon.
+    /// Returns the position after the first block in braces, or after the first semicolon.
     fn end_at_body(&self, mut at: usize) -> usize {
         while at < self.tokens.len() {
             match self.text(at) {

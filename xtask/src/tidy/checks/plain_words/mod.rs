@@ -1,5 +1,5 @@
-//! People read plain language: comments, messages, help and documents follow the rules of `rules.rs`. A baseline
-//! holds the number of findings of each directory, which may only fall. An allow list holds exceptions.
+//! Checks that comments, messages, help and documents follow the rules of `rules.rs`. A baseline holds the
+//! number of findings of each directory, which may only fall. An allow list holds exceptions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,7 +17,7 @@ use rules::Rules;
 mod prose;
 mod rules;
 
-pub const CHECK: Check = Check { name: "plain_words", about: "people read plain language", find };
+pub const CHECK: Check = Check { name: "plain_words", about: "texts use plain words", find };
 
 const BASELINE: &str = "xtask/plain-words.baseline";
 const ALLOW: &str = "xtask/plain-words.allow";
@@ -28,7 +28,7 @@ struct Word {
     finding: Finding,
 }
 
-/// An exception: in files that fit `path`, sentences that fit `sentence` are free.
+/// An exception: the check ignores sentences that match `sentence` in files that match `path`.
 struct Exception {
     line: usize,
     path: Regex,
@@ -61,7 +61,7 @@ fn find(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Runs `cargo xtask tidy plain-words` on all findings, those of the baseline too.
+/// Runs `cargo xtask tidy plain-words` on all findings, including those of the baseline.
 pub fn run(args: &[String]) -> anyhow::Result<()> {
     let tree = Tree::load()?;
     let (words, mut findings) = words(&tree);
@@ -181,7 +181,7 @@ fn dir_of(file: &str) -> String {
     if parts.len() > depth { parts[..depth].join("/") } else { ".".to_owned() }
 }
 
-/// Writes the present numbers. A number that rises is refused; a missing file takes all.
+/// Writes the current numbers. It refuses a number that rises; if the file is missing, it writes all numbers.
 fn lower(tree: &Tree, counts: &Counts) -> anyhow::Result<()> {
     let old = baseline(tree);
     let rises = counts.iter().filter(|(dir, count)| {

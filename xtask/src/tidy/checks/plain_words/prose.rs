@@ -19,7 +19,7 @@ pub struct Paragraph {
     pub raw: String,
     /// The same text with an `x` for each byte of code and of quotations.
     pub text: String,
-    /// Where in the text which line of the file starts.
+    /// Pairs of an offset in the text and the line of the file that starts there.
     lines: Vec<(usize, usize)>,
 }
 
@@ -100,7 +100,7 @@ fn of_source(source: &Source) -> Vec<Paragraph> {
     found
 }
 
-/// Reports whether the texts of a file reach people.
+/// Reports whether people read the strings of a file.
 fn is_message_file(path: &str) -> bool {
     let is_of_name = ["/messages.rs", "/sentences.rs", "/history.rs"].iter().any(|name| path.ends_with(name));
     path.starts_with("crates/sprag/src/failure/") || (path.starts_with("crates/") && is_of_name)
@@ -114,16 +114,16 @@ fn is_sentence(text: &str) -> bool {
     words.count() >= 3 && !is_command
 }
 
-/// Reports whether a token is a text in quotes. The parser makes such a token of a doc comment, too.
+/// Reports whether a token is a string literal. The parser also makes such a token of a doc comment.
 fn is_literal(source: &Source, token: &Token) -> bool {
     let is_quoted = token.text.contains('"') || (token.text.len() > 1 && token.text.starts_with('\''));
     is_quoted && !source.text[token.bytes.start..].starts_with('/')
 }
 
-/// Comments that stand directly below each other and are of one form.
+/// A block of comment lines of one form, directly below each other.
 struct Comment<'a> {
     marker: &'static str,
-    /// No code stands before it.
+    /// Whether no code stands before it.
     is_alone: bool,
     lines: Vec<(usize, &'a str)>,
     end: usize,
@@ -183,7 +183,7 @@ fn is_doc_of_function(source: &Source, comment: &Comment<'_>) -> bool {
     false
 }
 
-/// Splits lines into paragraphs: list items, headings and cells of tables are paragraphs, too.
+/// Splits lines into paragraphs. List items, headings and table cells are separate paragraphs.
 fn split(file: &str, kind: Kind, lines: &[(usize, &str)], found: &mut Vec<Paragraph>) {
     let mut open: Vec<(usize, &str)> = Vec::new();
     let mut is_code = false;
@@ -234,7 +234,7 @@ fn paragraph(file: &str, kind: Kind, lines: &[(usize, &str)]) -> Paragraph {
     Paragraph { file: file.to_owned(), kind, raw, text, lines: starts }
 }
 
-/// Writes an `x` for each byte between two marks, as long as both are there.
+/// Writes an `x` for each byte between two marks, for each pair of marks.
 fn mask(text: &str, open: &str, close: &str) -> String {
     let mut masked = String::new();
     let mut rest = text;

@@ -19,7 +19,7 @@ const MAX_MESSAGE: usize = 160;
 
 struct Pattern {
     rule: &'static str,
-    /// One of them is in every hit. They are cheap to look for, and a pattern is not.
+    /// Texts of which every hit contains at least one. They are cheaper to search than a pattern.
     needles: &'static [&'static str],
     pattern: &'static str,
     /// Reports whether the words around a hit make it harmless.
