@@ -1,4 +1,4 @@
-//! Intents and the scope gate, from outside: every refusal, the ways around it, and the ways on.
+//! Intents and the scope gate from outside: every refusal, attempts to get around it, and ways to continue.
 
 use std::fs;
 
@@ -32,12 +32,12 @@ active_intents:
     owned_scope: ['care/**']
 ";
 
-/// Whether a file was read before is another gate's business.
+/// Returns a sandbox without the stale gate.
 pub(crate) fn sandbox() -> Sandbox {
     let mut sandbox = Sandbox::new().of_a_person();
     sandbox.vars.push(("SPRAG_STALE__MODE".to_owned(), "off".to_owned()));
     sandbox.write(".sprag/intents.yaml", INTENTS);
-    // What was read before is another gate's to ask.
+    // The stale gate would ask whether a file was read before.
     fs::create_dir_all(sandbox.home.join(".config/sprag")).unwrap();
     fs::write(sandbox.home.join(".config/sprag/config.toml"), "[stale]\nmode = \"off\"\n").unwrap();
     for path in ["src/auth/a.rs", "src/auth/gen/g.rs", "src/other.rs", "docs/guide.md", "README.md"] {
@@ -48,7 +48,7 @@ pub(crate) fn sandbox() -> Sandbox {
     sandbox
 }
 
-/// Nobody is there to answer: a question is a refusal with its code.
+/// Returns a headless sandbox: no user can answer, so a question becomes a refusal with its code.
 pub(crate) fn headless(mut sandbox: Sandbox) -> Sandbox {
     sandbox.vars.push(("CLAUDE_CODE_ENTRYPOINT".to_owned(), "sdk-cli".to_owned()));
     sandbox
@@ -68,7 +68,7 @@ pub(crate) fn write(sandbox: &Sandbox, session: &str, path: &str) -> Value {
     )
 }
 
-/// What a reply says against a call: its code, or nothing. Only refusals have one.
+/// Returns the code of a refusal, or an empty text.
 pub(crate) fn code(reply: &Value) -> String {
     let specific = &reply["hookSpecificOutput"];
     match specific["permissionDecision"].as_str() {
@@ -93,7 +93,7 @@ fn without_intents_nothing_is_asked() {
     let ran = sandbox.run(&["intent", "list"]);
     assert_eq!(ran.told(&sandbox), "exit 0\n--- stdout\nno intents");
     assert_eq!(sandbox.run(&["intent", "select", "X", "--session", "s"]).code, 1);
-    // Where it is wanted all the same, it is wanted everywhere.
+    // With `required = "always"` the gate needs an intent in every repository.
     fs::create_dir_all(sandbox.home.join(".config/sprag")).unwrap();
     fs::write(sandbox.home.join(".config/sprag/config.toml"), "[intent]\nrequired = \"always\"\n").unwrap();
     assert_eq!(code(&write(&sandbox, "s", "anywhere.txt")), "intent_required");
@@ -106,7 +106,7 @@ fn a_session_chooses_before_it_changes() {
     let context = started["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
     assert!(context.contains("sprag intent select ID --session s") && context.contains("- AUTH: Sign in"));
     assert!(!context.contains("OLD") && context.chars().count() <= 1000, "{context}");
-    // Looking needs no intent.
+    // Reading needs no intent.
     for command in ["ls -la", "git status && git log -3", "sprag intent list", "cat src/other.rs | head"] {
         assert_eq!(sandbox.bash("s", command), json!({}), "{command}");
     }
@@ -127,7 +127,7 @@ fn a_session_chooses_before_it_changes() {
     }
     assert_eq!(write(&sandbox, "s", "src/auth/a.rs"), json!({}));
     assert_eq!(sandbox.json(&["intent", "list", "--json"])["intents"][0]["status"], "IN_PROGRESS");
-    // It is kept on resume, and a sub-agent inherits it.
+    // A resumed session keeps the intent, and a sub-agent inherits it.
     let resumed = sandbox.event("s", "SessionStart", json!({"source": "resume"}));
     assert!(resumed.to_string().contains("works for intent `AUTH`"));
     let sub = json!({"agent_id": "a1", "agent_type": "Explore", "tool_name": "Write",
@@ -136,7 +136,7 @@ fn a_session_chooses_before_it_changes() {
     let mut elsewhere = sub;
     elsewhere["tool_input"]["file_path"] = json!("src/other.rs");
     assert_eq!(code(&sandbox.event("s", "PreToolUse", elsewhere)), "scope_violation");
-    // Another session has chosen nothing.
+    // Another session has selected no intent.
     assert_eq!(code(&write(&sandbox, "t", "src/auth/a.rs")), "intent_required");
     assert!(stored_lines(&sandbox.store()).iter().any(|line| line.contains("\"intent.selected\"")));
     let story = sandbox.run(&["session", "explain", "s"]).stdout;
@@ -159,10 +159,10 @@ fn each_code_in_its_order() {
         assert_eq!(code(&write(&sandbox, "s", path)), "protected_path", "{path}");
     }
     assert_eq!(code(&sandbox.bash("s", "echo x > \"$X\"")), "scope_unknown");
-    // Protected goes before outside, outside before unknown.
+    // `protected_path` has priority over `scope_violation`, and that over `scope_unknown`.
     assert_eq!(code(&sandbox.bash("s", "touch docs/x .intentignore")), "protected_path");
     assert_eq!(code(&sandbox.bash("s", "echo x > $X; touch docs/x")), "scope_violation");
-    // What is done, and what is not there.
+    // Selecting a finished or an unknown intent fails.
     assert_eq!(sandbox.run(&["intent", "select", "OLD", "--session", "s"]).code, 1);
     let missing = sandbox.run(&["intent", "select", "AUHT", "--session", "s"]);
     assert!(missing.stderr.contains("sprag intent show AUTH"), "{}", missing.stderr);
@@ -236,10 +236,10 @@ fn a_delicate_intent_wants_a_word_for_each_change() {
     assert_eq!(again["code"], "approval_required", "once");
     assert_eq!(at_terminal(&sandbox, &["approve", &code_of(&again), "--reject"]).0, 0);
     assert_eq!(code(&write(&sandbox, "s", "care/a")), "user_rejected");
-    // What only looks needs no word; what is out of scope is refused before anybody is asked.
+    // Reading needs no approval. Sprag refuses a path outside the scope before it asks a user.
     assert_eq!(sandbox.bash("s", "git status"), json!({}));
     assert_eq!(code(&write(&sandbox, "s", "docs/x")), "scope_violation");
-    // Where somebody is there, the client asks.
+    // If a user is present, the client asks.
     let mut attended = sandbox;
     attended.vars.truncate(1);
     assert_eq!(code(&write(&attended, "s", "care/z")), "ask");
@@ -254,13 +254,13 @@ fn an_exclusive_intent_is_one_sessions_at_a_time() {
     assert_eq!(busy.code, 1);
     assert!(busy.stderr.contains("session `a`"), "{}", busy.stderr);
     assert_eq!(write(&sandbox, "a", "one/x"), json!({}));
-    // One that others may share is told of them.
+    // The selection of a shared intent lists the other sessions.
     select(&sandbox, "b", "DOCS");
     let shared = sandbox.run(&["intent", "select", "DOCS", "--session", "a"]);
     assert!(shared.stdout.contains("<overlapping_sessions>\n    - b on DOCS"), "{}", shared.stdout);
     let taken = sandbox.run(&["intent", "select", "ONE", "--session", "b"]);
     assert_eq!(taken.code, 0, "{}", taken.stderr);
-    // It became exclusive when two had it: whoever was first keeps it.
+    // The intent became exclusive while two sessions had it: the first session keeps it.
     sandbox.write(".sprag/intents.yaml", &INTENTS.replace("    exclusive: true\n", ""));
     assert_eq!(sandbox.run(&["intent", "select", "ONE", "--session", "a"]).code, 0);
     sandbox.write(".sprag/intents.yaml", INTENTS);
@@ -277,8 +277,8 @@ fn an_intent_is_done_when_checks_and_a_person_say_so() {
     let done = || sandbox.run(&["intent", "done", "AUTH", "--session", "s"]);
     let unmet = done();
     assert_eq!(unmet.code, 1);
-    assert!(unmet.stderr.contains("needs a person's acceptance of `it works`"), "{}", unmet.stderr);
-    // Accepting is a person's.
+    assert!(unmet.stderr.contains("`it works` wants a person's word"), "{}", unmet.stderr);
+    // Accepting is for people only.
     assert_eq!(sandbox.run(&["intent", "accept", "AUTH"]).code, 1);
     assert_eq!(at_terminal(&sandbox, &["intent", "accept", "AUTH", "--criterion", "9"]).0, 1);
     assert_eq!(at_terminal(&sandbox, &["intent", "accept", "AUTH"]).0, 0);
@@ -289,7 +289,7 @@ fn an_intent_is_done_when_checks_and_a_person_say_so() {
     let ran = done();
     assert_eq!(ran.code, 0, "{}", ran.told(&sandbox));
     assert_eq!(code(&write(&sandbox, "s", "src/auth/a.rs")), "intent_closed");
-    // Only a person opens it again.
+    // Reopening is for people only.
     assert_eq!(sandbox.run(&["intent", "select", "AUTH", "--session", "s"]).code, 1);
     assert_eq!(sandbox.run(&["intent", "reopen", "AUTH"]).code, 1);
     assert_eq!(sandbox.json(&["intent", "show", "AUTH", "--json"])["intent"]["status"], "DONE");
@@ -302,7 +302,7 @@ fn an_intent_is_done_when_checks_and_a_person_say_so() {
     assert_eq!(text, INTENTS.replacen("- id: AUTH\n", "- id: AUTH\n    status: DONE\n", 1));
     assert_eq!(at_terminal(&sandbox, &["intent", "reopen", "AUTH"]).0, 0);
     assert_eq!(write(&sandbox, "s", "src/auth/a.rs"), json!({}));
-    // A check that the rules forbid is not run.
+    // Sprag does not run a check that the rules deny.
     let bad = INTENTS.replace("test -f src/auth/ok", "git reset --hard HEAD~1");
     sandbox.write(".sprag/intents.yaml", &bad);
     at_terminal(&sandbox, &["intent", "accept", "AUTH"]);
@@ -414,7 +414,7 @@ fn hostile_files_of_intents_hold_no_hook_up() {
     assert_eq!(code(&write(&sandbox, "s", "src/auth/a.rs")), "bad_intents");
 }
 
-/// Where the client answers its own questions, nobody is asked.
+/// A client that answers its own questions would not ask a user.
 #[test]
 fn a_question_that_nobody_would_hear_is_a_refusal() {
     let sandbox = sandbox();

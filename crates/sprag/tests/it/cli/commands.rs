@@ -1,4 +1,4 @@
-//! What people read: stdout, stderr and exit code of whole commands.
+//! Stdout, stderr and exit code of whole commands, as people read them.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{CONFLICT, Sandbox, stored_lines};
 
-/// A session that was held once and ended with a debt.
+/// Returns a sandbox with a session that was held once and ended with a debt.
 fn lived_in() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.event("s-1", "SessionStart", json!({"source": "startup"}));

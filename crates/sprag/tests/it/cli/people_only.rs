@@ -1,4 +1,4 @@
-//! Commands that are a person's: at a terminal, and not below an agent.
+//! Commands for people only: they need a terminal and refuse to run below an agent.
 
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::gates::review;
 use crate::support::{CONFLICT, SPRAG, Sandbox};
 
-/// Runs at a terminal of its own, as a person would.
+/// Runs a command at a separate terminal, as a person does.
 pub(crate) fn at_terminal(sandbox: &Sandbox, args: &[&str]) -> (i32, String) {
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&terminal).unwrap();
@@ -58,7 +58,7 @@ fn off_and_on() {
 #[test]
 fn below_an_agent_they_are_refused_even_at_a_terminal() {
     let sandbox = Sandbox::new();
-    // This test calls the hook itself, so it is the client now, and what it starts is below one.
+    // This test calls the hook itself, so it counts as the client, and its processes run below a client.
     sandbox.bash("s", "make");
     let me = std::process::id();
     let recorded = sandbox.home.join(".local/state/sprag/agents").join(me.to_string());
@@ -68,13 +68,13 @@ fn below_an_agent_they_are_refused_even_at_a_terminal() {
     assert!(told.starts_with(&format!(
         "sprag: this is for a person, and it was started below an agent (process {me})\n"
     )));
-    // Another process with that number is another process.
+    // A process with the same id but another start is another process.
     fs::write(&recorded, "1").unwrap();
     fs::remove_dir_all(sandbox.store().join("journal")).unwrap();
     assert_eq!(at_terminal(&sandbox, &["off"]).0, 0);
 }
 
-/// What a session owed when it ended, as the next one finds it.
+/// Ends a session with an open review, and returns the id of the debt that the next session finds.
 fn review_debt(sandbox: &Sandbox) -> String {
     sandbox.bash("s", "make");
     sandbox.write("a.txt", "work\n");
@@ -94,8 +94,8 @@ fn a_person_clears_the_debt_of_a_review() {
     assert_eq!(at_terminal(&sandbox, &["debt", "clear", &id, "--reason", "x"]).0, 0);
 }
 
-/// The environment says where the user's state is, and an agent says what is in the environment. The
-/// sessions of a repository know their clients all the same.
+/// The environment names the directory of the user's state, and an agent controls its environment. The
+/// sessions of a repository still know their clients.
 #[test]
 fn another_home_makes_no_person_of_an_agent() {
     let mut sandbox = review::configured("[review]\nmode = \"always\"\n");

@@ -1,4 +1,4 @@
-//! `sprag init` and `sprag doctor` against settings files of a throwaway home.
+//! `sprag init` and `sprag doctor` on settings files of a temporary home.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{SPRAG, Sandbox};
 
-/// A home with a client's settings, and programs of the clients' names on PATH.
+/// Returns a home with the settings of a client, and programs with the names of the clients on PATH.
 fn with_clients(settings: &str) -> Sandbox {
     let mut sandbox = Sandbox::new();
     let bin = sandbox.home.join("bin");
@@ -79,7 +79,7 @@ fn the_reviewer_is_installed_with_the_hooks_and_goes_with_them() {
     assert!(!settings.contains("Bash(sprag review:*)") && !settings.contains("approve"), "{settings}");
     assert_eq!(sandbox.run(&["init", "--remove", "--yes"]).code, 0);
     assert!(!agent.parent().unwrap().exists(), "nothing of it is left");
-    // What somebody else wrote is theirs.
+    // Sprag leaves a foreign file unchanged.
     fs::create_dir_all(agent.parent().unwrap()).unwrap();
     fs::write(&agent, "mine").unwrap();
     assert_eq!(sandbox.run(&["init", "--yes"]).code, 0);
@@ -177,7 +177,7 @@ fn the_doctor_sends_an_event_through_the_installed_hook() {
     for finding in after["findings"].as_array().unwrap() {
         assert_eq!(finding["level"] != "ok", finding["next"].is_string(), "{finding}");
     }
-    // A program that is gone is found out.
+    // `doctor` reports a missing program.
     fs::remove_file(sandbox.home.join("bin/sprag")).unwrap();
     let gone = told(&sandbox.json(&["doctor", "--json"]));
     assert!(gone.contains(&"bad claude: the hook runs `sprag`, which is not on PATH".to_owned()), "{gone:?}");

@@ -1,4 +1,4 @@
-//! What a commit would add, asked of real repositories: staged and not, merged, hostile.
+//! The commit gate in real repositories: staged and unstaged changes, merges, hostile repositories.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use crate::support::{CONFLICT, Sandbox, payload};
 
 const SECRET: &str = "DB_PASSWORD=correcthorsebattery\n";
 
-/// A repository with one commit and the guards on.
+/// Returns a repository with one commit and the guards on.
 fn guarded() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("a.txt", "one\ntwo\nthree\n");
@@ -32,7 +32,7 @@ fn git(sandbox: &Sandbox, args: &[&str]) {
     assert!(ran.status.success(), "{args:?}: {}", String::from_utf8_lossy(&ran.stderr));
 }
 
-/// Why a command is refused, or what else is said.
+/// Returns the reason of a refusal, or the whole reply.
 fn told(sandbox: &Sandbox, command: &str) -> String {
     reason(&sandbox.bash("s-1", command))
 }
@@ -50,7 +50,7 @@ fn reason(reply: &Value) -> String {
 fn a_staged_secret_is_named_by_its_place_only() {
     let sandbox = guarded();
     sandbox.write("a.txt", &format!("one\ntwo\n{SECRET}three\n"));
-    // Nobody is about to commit it.
+    // The secret is not staged, so no commit would add it.
     assert_eq!(told(&sandbox, "git commit -m x"), "{}");
     git(&sandbox, &["add", "a.txt"]);
     let wanted = "sprag: this commit would add a secret: `a.txt:3` (secret)";
@@ -61,7 +61,8 @@ fn a_staged_secret_is_named_by_its_place_only() {
     let reply = sandbox.bash("s-1", "git commit -m x").to_string();
     assert!(!reply.contains("correcthorse") && reply.contains("commit.secrets allow"), "{reply}");
 
-    // Taken out and staged anew in one go: what is in the index still is not what gets committed.
+    // The secret is gone from the worktree but still in the index. A command that stages the file again
+    // before the commit passes.
     sandbox.write("a.txt", "one\ntwo\nfour\n");
     assert_eq!(told(&sandbox, "git commit -m x"), wanted);
     assert_eq!(told(&sandbox, "git add a.txt && git commit -m x"), "{}");
@@ -95,7 +96,7 @@ fn what_is_about_to_be_staged_counts() {
     }
     let both = told(&sandbox, "git add -A && git commit -m x");
     assert!(both.contains("`a.txt:4`") && both.contains("`sub/new.txt:2`"), "{both}");
-    // What is ignored is not added either.
+    // Git does not add ignored files either.
     sandbox.write(".gitignore", "new.txt\n");
     assert_eq!(told(&sandbox, "git add sub && git commit -m x"), "{}");
 }
@@ -144,7 +145,7 @@ fn a_first_commit_is_looked_at_too() {
     assert_eq!(told(&sandbox, "git commit a.txt -m x"), wanted);
 }
 
-/// Git runs what its configuration names; asking it must not.
+/// Git runs programs that its configuration names. The queries of Sprag must not run them.
 #[test]
 fn a_hostile_repository_runs_nothing() {
     let sandbox = guarded();
@@ -183,7 +184,7 @@ fn a_hostile_repository_runs_nothing() {
     assert!(!mark.exists(), "a program of the repository was run");
 }
 
-/// What can be read of it counts, and the rest is told.
+/// Sprag checks the part that it can read, and reports that the rest was not checked.
 #[test]
 fn a_very_long_change_is_looked_at_as_far_as_it_goes() {
     let sandbox = guarded();
@@ -197,7 +198,7 @@ fn a_very_long_change_is_looked_at_as_far_as_it_goes() {
     assert!(told(&sandbox, "git commit -m x").contains("not all lines of the commit could be checked"));
 }
 
-/// Nobody is trapped by a git that does not answer.
+/// A git that does not answer must not block the user.
 #[test]
 fn what_git_cannot_say_is_told_and_passes() {
     let sandbox = guarded();
@@ -243,7 +244,7 @@ fn a_rewrite_is_on_record() {
     );
 }
 
-/// What a user's messages say is not for a repository to decide.
+/// An untrusted repository cannot change the user's commit messages.
 #[test]
 fn an_untrusted_project_strips_nothing() {
     let sandbox = Sandbox::new();

@@ -1,4 +1,4 @@
-//! Checks run by the program: what is run, how often, where, and what else goes on meanwhile.
+//! Checks that the program runs: which, how often, where, and in parallel with which other calls.
 
 use std::io::Write as _;
 use std::{fs, thread};
@@ -18,7 +18,7 @@ fn sandbox(checks: &[&str]) -> Sandbox {
     sandbox
 }
 
-/// A check with a command of its own.
+/// Configures a check with its own command.
 fn configure(sandbox: &Sandbox, name: &str, command: &str, more: &str) {
     add(sandbox, &format!("[[completion.check]]\nname = \"{name}\"\ncommand = '''{command}'''\n{more}\n"));
 }
@@ -49,7 +49,7 @@ fn an_unchanged_tree_is_not_checked_twice() {
     assert_eq!(runs(&sandbox, "unit"), 1);
     assert_eq!(sandbox.run(&["verify", "--session", "s"]).code, 1);
     assert_eq!(runs(&sandbox, "unit"), 1);
-    // A commit of the same content is the same tree.
+    // A commit of the same content has the same tree.
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", "x"]);
     assert!(stop(&sandbox, "s", "All done.").contains("check `unit` failed"));
@@ -110,13 +110,13 @@ fn others_are_answered_while_a_check_runs() {
     configure(&sandbox, "waits", "echo x > ../started; read x < ../go", "timeout = 60");
     thread::scope(|scope| {
         let stopping = scope.spawn(|| stop(&sandbox, "s", "All done."));
-        // Opens once the check has.
+        // This read returns when the check has opened the pipe.
         assert_eq!(fs::read_to_string(at("started")).unwrap(), "x\n");
         assert_eq!(sandbox.bash("s", "ls -l"), json!({}));
         fs::File::options().write(true).open(at("go")).unwrap().write_all(b"y\n").unwrap();
         assert_eq!(stopping.join().unwrap(), "pass");
     });
-    // Neither had to do without the lock.
+    // Both calls got the lock.
     assert!(records(&sandbox, "warned").is_empty());
     assert_eq!(records(&sandbox, "verified").len(), 1);
 }
@@ -124,7 +124,7 @@ fn others_are_answered_while_a_check_runs() {
 #[test]
 fn hooks_below_a_check_owe_nothing() {
     let sandbox = sandbox(&[]);
-    // An agent of its own, which says that it is done: judged by this very check it would never end.
+    // An agent inside the check says that it is done. Judged by the same check it would never end.
     let reply = sandbox.project.join("../reply");
     let below = payload("below", "Stop", &sandbox.project, json!({"last_assistant_message": "All done."}));
     sandbox.write("../below.json", &below.to_string());
@@ -149,7 +149,7 @@ fn checks_of_a_project_nobody_trusts_are_not_run() {
     assert_eq!(stop(&sandbox, "s", "All done."), "pass");
     assert_eq!(sandbox.run(&["verify"]).code, 2);
     assert!(!sandbox.project.join("../evil").exists());
-    // Nor does it take the user's own away.
+    // An untrusted project cannot remove the user's checks either.
     Told::read("unit fails").configure(&sandbox);
     sandbox.vars.push(("SPRAG_COMPLETION__CHECK".to_owned(), String::new()));
     sandbox.write(".sprag/config.toml", "[completion]\ncheck = []\n");
@@ -261,7 +261,7 @@ fn checks_run_outside_git_too() {
     assert_eq!(runs(&sandbox, "unit"), 2);
 }
 
-/// What is wrong with the layers is said before anything is run by what is left of them.
+/// `verify` reports ignored settings of a layer before it runs the remaining checks.
 #[test]
 fn verify_tells_of_a_layer_that_does_not_count() {
     let sandbox = Sandbox::new();

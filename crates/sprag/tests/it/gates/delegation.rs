@@ -1,5 +1,5 @@
-//! The delegation gate in the whole program, beyond what the stories tell: who has a role, and a state
-//! that somebody spoiled.
+//! The delegation gate in the whole program, beyond the stories: roles, and a state that another process
+//! damaged.
 
 use std::fs;
 
@@ -22,8 +22,8 @@ fn the_kind_of_agent_a_client_was_started_as_is_its_role() {
     let told = makes(&sandbox, 3, json!({"agent_type": "band:conductor"}));
     assert_eq!(told[..2], [json!({}), json!({})]);
     let note = told[2]["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
-    assert!(note.starts_with("sprag: a conductor delegates"), "{note}");
-    // A sub-agent of that kind is somebody else.
+    assert!(note.starts_with("sprag: a conductor leads"), "{note}");
+    // A sub-agent of that type does not have the role of the session.
     let sandbox = Sandbox::new();
     let told = makes(&sandbox, 6, json!({"agent_type": "conductor", "agent_id": "a1"}));
     assert!(told.iter().all(|told| *told == json!({})));

@@ -1,5 +1,4 @@
-//! Rules in the hooks: where they come from, who may let a call past them, and who answers in the
-//! user's place.
+//! Rules in the hooks: their sources, approvals by people, and answers in place of the user.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -34,7 +33,7 @@ fn user_file(sandbox: &Sandbox, name: &str, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// What a `PreToolUse` is answered: the decision and the rule or code behind it.
+/// Returns the decision of a `PreToolUse` reply and the rule or code behind it.
 fn told(reply: &Value) -> (String, String) {
     let specific = &reply["hookSpecificOutput"];
     let reason: Value =
@@ -121,14 +120,14 @@ fn rules_that_are_wrong_leave_the_last_good_ones_in_force() {
     assert_eq!(told(&sandbox.bash("s", "make ship")), denies("no-ship"));
 }
 
-/// The code that a refusal names.
+/// Returns the code in a refusal.
 fn code_in(refused: &Value) -> String {
     let reason = refused["hookSpecificOutput"]["permissionDecisionReason"].as_str().unwrap();
     reason.split_once("sprag approve ").unwrap().1[..6].to_owned()
 }
 
-/// An agent cannot: neither without a terminal nor below its client, whatever the environment says, nor
-/// by a drop in the inbox.
+/// An agent cannot approve a call: without a terminal, below its client with any environment, or with a file
+/// in the inbox.
 #[test]
 fn an_agent_lets_nothing_through() {
     let mut sandbox = Sandbox::new();
@@ -171,7 +170,7 @@ fn a_person_lets_one_call_through_once() {
     assert_eq!(told(&bash("s", "git reset --hard HEAD~2")), denies("core.git-reset"));
     assert_eq!(told(&bash("other", "git reset --hard HEAD~1")), denies("core.git-reset"));
     assert_eq!(told(&bash("s", "git reset --hard HEAD~1")), passes());
-    // The client may ask its user about the very call, and then no more.
+    // The client may ask its user about exactly this call, once.
     let asked =
         |command: &str| call("PermissionRequest", "s", command)["hookSpecificOutput"]["decision"].clone();
     assert_eq!(asked("git reset --hard HEAD~1"), Value::Null);
@@ -283,7 +282,8 @@ fn a_judge_that_keeps_failing_is_left_alone() {
 #[test]
 fn a_judge_with_our_hooks_is_not_judged_itself() {
     let sandbox = Sandbox::new();
-    // The judge is a client whose tool call our hook sees. It must say nothing, or there is no end.
+    // The judge is a client whose tool call reaches the hook. The hook must stay silent, or the judge would
+    // start another judge.
     let call = json!({"session_id": "j", "hook_event_name": "PreToolUse", "cwd": sandbox.project,
         "tool_name": "Bash", "tool_input": {"command": "rm -rf /"}});
     let script = format!(
@@ -294,7 +294,7 @@ fn a_judge_with_our_hooks_is_not_judged_itself() {
     assert_eq!(asked(&sandbox, "npm install x"), json!({"behavior": "allow"}));
     assert_eq!(fs::read_to_string(sandbox.home.join("reply")).unwrap(), "{}\n");
     assert!(!sandbox.journal("j").exists());
-    // The variable alone is no way out, whatever it says.
+    // The variable alone does not turn the hook off, with any value.
     let mut sandbox = sandbox;
     for token in ["x", "../../etc/passwd", "0123456789abcdef"] {
         sandbox.vars.retain(|(name, _)| name != "SPRAG_RUN");
@@ -339,7 +339,7 @@ fn what_a_script_did_to_a_guarded_file_is_undone() {
     let kept: Vec<_> = fs::read_dir(sandbox.store().join("guard/damaged")).unwrap().collect();
     assert_eq!(kept.len(), 2, "what they became is kept");
     assert!(crate::support::stored_lines(&sandbox.store()).join("").contains("protection.damaged"));
-    // A change between two calls is a person's.
+    // Sprag attributes a change between two calls to a person and keeps it.
     fs::write(&hook, "#!/bin/sh\nmake test\n").unwrap();
     done["tool_use_id"] = json!("t2");
     sandbox.event("s", "PreToolUse", done.clone());
@@ -347,7 +347,7 @@ fn what_a_script_did_to_a_guarded_file_is_undone() {
     assert_eq!(fs::read_to_string(&hook).unwrap(), "#!/bin/sh\nmake test\n");
 }
 
-/// What git is told to leave out is in no tree, and so in no review.
+/// An agent cannot make git exclude files, because excluded files are in no tree and in no review.
 #[test]
 fn nothing_is_hidden_from_the_tree() {
     let sandbox = Sandbox::new();
@@ -372,7 +372,7 @@ fn nothing_is_hidden_from_the_tree() {
     assert_eq!(fs::read_to_string(&exclude).unwrap(), "*.tmp\n");
 }
 
-/// A client finds an agent by the name in a file, whatever the file is called.
+/// A client finds an agent by the name inside a file, whatever the file name is.
 #[test]
 fn nobody_else_is_the_reviewer() {
     let mut sandbox = Sandbox::new();
@@ -418,7 +418,7 @@ fn nobody_else_is_the_reviewer() {
     assert_eq!(call("Write", notes), "");
 }
 
-/// Any start of a long option will do for most programs, and a letter may be glued to its value.
+/// Most programs accept any prefix of a long option, and a value directly after a short one.
 #[test]
 fn options_that_name_a_guarded_file_are_read_in_every_form() {
     let sandbox = Sandbox::new();
@@ -441,7 +441,7 @@ fn options_that_name_a_guarded_file_are_read_in_every_form() {
     assert_eq!(told(&sandbox.bash("s", "sort --outp=x y && git init z && tree -o x")), passes());
 }
 
-/// A script may leave a link where a directory was. Nothing is written through it.
+/// A script may replace a directory by a link. Sprag never writes through it.
 #[test]
 fn nothing_is_put_back_into_another_directory() {
     let sandbox = Sandbox::new();

@@ -1,5 +1,5 @@
-//! What was learned is asked for, through the program: what a user without any settings sees, what a
-//! stop costs, and what becomes of what is handed in.
+//! Reflection through the program: the view of a user without settings, the cost of a stop, and the fate of
+//! submitted candidates.
 
 use std::fs;
 use std::path::PathBuf;
@@ -39,7 +39,7 @@ fn learned(sandbox: &Sandbox) -> usize {
         .count()
 }
 
-/// From here on each start of git is written down.
+/// Counts each start of git from here on, in the returned file.
 fn count_git(sandbox: &mut Sandbox) -> PathBuf {
     let count = sandbox.home.join("count");
     sandbox.with_git(&format!(
@@ -220,7 +220,7 @@ fn status_tells_what_is_open_and_which_tracker_is_used() {
     assert_eq!(reflection["state"], "skipped");
 }
 
-/// A small stand-in that answers what the documents of `bd` promise.
+/// A small script that answers as the documentation of `bd` says.
 #[test]
 fn the_ticket_in_work_is_known_after_the_next_event() {
     let mut sandbox = Sandbox::new();
@@ -273,7 +273,7 @@ fn a_session_whose_records_are_gone_is_no_new_one() {
     }
     assert_eq!(stop(&sandbox, "s"), json!({}), "nobody is held for ever");
     assert_eq!(sandbox.json(&["debt", "list", "--json"])["debts"][0]["duty"], "integrity");
-    // Another session is a session like any other.
+    // Other sessions are not affected.
     sandbox.bash("t", "ls");
     assert_eq!(stop(&sandbox, "t"), json!({}));
 }
@@ -287,7 +287,7 @@ fn without_the_start_the_size_is_unknown() {
     assert!(is_held(&stop(&sandbox, "s")));
 }
 
-/// A linked worktree of the same clone is another place, not another session.
+/// A linked worktree of the same clone is another directory, but the same session.
 #[test]
 fn the_worktree_it_started_in_is_the_sessions() {
     let sandbox = Sandbox::new();

@@ -1,4 +1,4 @@
-//! Reviews, through the program: what waits for one, who gives it, and what is never written down.
+//! Reviews through the program: calls that wait for a review, reviewers, and secrets that no record contains.
 
 use std::fs;
 use std::io::Write as _;
@@ -29,13 +29,13 @@ pub(crate) fn prompt(sandbox: &Sandbox, session: &str, text: &str) {
     assert_eq!(sandbox.event(session, "UserPromptSubmit", json!({ "prompt": text })), json!({}));
 }
 
-/// What a held stop says; nothing where it passes.
+/// Returns the reason of a held stop, or an empty text if the stop passes.
 pub(crate) fn stop(sandbox: &Sandbox, session: &str) -> String {
     let reply = sandbox.event(session, "Stop", json!({"background_tasks": []}));
     reply["reason"].as_str().unwrap_or_default().to_owned()
 }
 
-/// The code of a refusal; nothing where a call passes.
+/// Returns the code of a refusal, or an empty text if the call passes.
 pub(crate) fn refused(reply: &Value) -> String {
     if *reply == json!({}) {
         return String::new();
@@ -52,7 +52,7 @@ pub(crate) fn reviewer(more: Value) -> Value {
     more
 }
 
-/// Starts a reviewer and gives back its token.
+/// Starts a reviewer and returns its token.
 pub(crate) fn reviewer_starts(sandbox: &Sandbox, session: &str) -> String {
     let reply = sandbox.event(session, "SubagentStart", reviewer(json!({})));
     let context = reply["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
@@ -60,7 +60,7 @@ pub(crate) fn reviewer_starts(sandbox: &Sandbox, session: &str) -> String {
     context[from..from + 37].to_owned()
 }
 
-/// The reviewer's own call of `sprag decide`, as its client would make it.
+/// Calls `sprag decide` as the reviewer, in the way its client does.
 pub(crate) fn decides(sandbox: &Sandbox, session: &str, args: &[&str]) -> Ran {
     let command =
         format!("sprag decide {}", args.iter().map(|arg| format!("'{arg}'")).collect::<Vec<_>>().join(" "));
@@ -139,7 +139,7 @@ fn a_long_input_in_any_script_neither_crashes_nor_opens_a_gate() {
     }
 }
 
-/// An approved call is left to the user's own rules and questions: it is answered by nothing at all.
+/// Sprag answers nothing to an approved call, so that the user's own rules and questions still apply.
 #[test]
 fn an_approval_answers_no_question_of_the_users() {
     let sandbox = configured(GATED);
@@ -162,7 +162,7 @@ fn at_once(sandbox: &Sandbox, count: usize) -> Vec<String> {
     children.into_iter().map(|child| refused(&without_warning(reply(child)))).collect()
 }
 
-/// A lock that was not had in time is told to the user, and changes nothing else.
+/// Removes the warning about a lock that was not free in time. The warning changes nothing else in the reply.
 fn without_warning(mut reply: Value) -> Value {
     reply.as_object_mut().unwrap().remove("systemMessage");
     reply
@@ -222,7 +222,7 @@ fn a_commit_keeps_an_approval_and_an_edit_voids_it() {
     assert_eq!(stop(&sandbox, "s"), "");
 }
 
-/// What tells the reviewer is told to the reviewer, and to nobody and nothing else.
+/// Only the reviewer gets the token that identifies it.
 #[test]
 fn no_record_has_a_token() {
     let sandbox = configured("");
@@ -366,7 +366,7 @@ fn before_the_first_commit_a_reviewer_sees_all_of_it() {
 #[test]
 fn a_person_decides_at_a_terminal() {
     let sandbox = configured("");
-    // Called from a shell of a person's own, so that this test is nobody's client.
+    // The hook runs in a shell of a person, so that this test does not count as a client.
     let script = sandbox.home.join("hook.sh");
     fs::write(&script, format!("{SPRAG} hook claude\n")).unwrap();
     let hook = |name: &str, more: Value| -> Value {

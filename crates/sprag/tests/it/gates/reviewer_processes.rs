@@ -1,4 +1,4 @@
-//! Reviewers: as processes of their own, in a sandbox, and among other agents.
+//! Reviewers as separate processes, in a sandbox, and among other agents.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use crate::gates::review::{configured, prompt, reviewer, reviewer_starts, stop};
 use crate::support::{Ran, SPRAG, Sandbox, payload};
 
-/// Runs a command of ours as the agent of a client would: below a process that calls our hooks, and that was
-/// started with the surroundings of the sandbox. `before` is what the agent puts in front of the command.
-/// The client is `find`, because a shell is none.
+/// Runs a command of Sprag like the agent of a client: below a process that calls the hooks and has the
+/// environment of the sandbox. `before` is the text that the agent puts before the command. The client is
+/// `find`, because a shell never counts as a client.
 fn below_client(sandbox: &Sandbox, before: &str, args: &[&str]) -> Ran {
     let notice =
         payload("s", "Notification", &sandbox.project, json!({"message": "x", "notification_type": "x"}));
@@ -54,7 +54,7 @@ fn a_reviewers_process_decides_and_nobody_in_its_place() {
     let run = ["review", "run", "--client", "codex", "--session", "s", "--json"];
     sandbox.with_program("codex", "exit 0");
     assert!(below_client(&sandbox, "", &run).stdout.contains("no_verdict"));
-    // Its own session is governed by the rules, and owes nothing when it stops.
+    // The rules govern the session of the reviewer, and it owes nothing at its stop.
     let hook = |name: &str, more: Value| {
         let event = payload("r", name, &sandbox.project, more).to_string().replace('\'', "");
         format!("printf '%s' '{event}' | {SPRAG} hook codex >> \"$HOME/replies\"\n")
@@ -81,7 +81,7 @@ fn a_reviewers_process_decides_and_nobody_in_its_place() {
     assert!(replies[4].contains("core.delete-root"), "{replies:?}");
     assert_eq!(stop(&sandbox, "s"), "");
 
-    // The same token in another process's hands.
+    // Another process uses the same token.
     prompt(&sandbox, "s", "#review");
     let script =
         format!("env -u SPRAG_RUN {SPRAG} decide COMPLETE --summary mine --json > \"$HOME/stolen\"\n");
@@ -115,7 +115,7 @@ fn a_reviewer_hears_of_other_agents() {
     assert_eq!(sandbox.event("idle", "SubagentStart", reviewer(json!({}))), json!({}), "nothing to review");
 }
 
-/// A verdict as a command in a sandbox leaves it.
+/// Returns a decision in the form that a sandboxed command leaves in the inbox.
 fn dropped(token: &str, id: &str) -> String {
     let decided =
         json!({"word": "COMPLETE", "summary": "from inside", "message": "", "opinions": [], "token": token});
@@ -129,7 +129,7 @@ fn inbox(sandbox: &Sandbox) -> std::path::PathBuf {
     inbox
 }
 
-/// In a sandbox the verdict waits in the inbox; it takes a permit there as everywhere.
+/// In a sandbox the decision waits in the inbox. It needs a permit there too.
 #[test]
 fn a_verdict_from_a_sandbox_is_taken_in_by_the_next_hook() {
     let sandbox = configured("");
@@ -147,7 +147,7 @@ fn a_verdict_from_a_sandbox_is_taken_in_by_the_next_hook() {
     assert_eq!(fs::read_dir(&inbox).unwrap().count(), 0, "no token is left lying about");
 }
 
-/// What a reviewer's process leaves is taken by whoever runs it, and by no hook in between.
+/// The command that runs a reviewer process reads its decision; hooks in between do not.
 #[test]
 fn a_process_in_a_sandbox_decides_through_whoever_runs_it() {
     let mut sandbox = configured("");
@@ -171,7 +171,7 @@ fn a_process_in_a_sandbox_decides_through_whoever_runs_it() {
     assert_eq!(stop(&sandbox, "s"), "");
 }
 
-/// A reviewer that hangs is ended at its deadline, and the review is due again.
+/// Sprag ends a hanging reviewer at its deadline, and the review is due again.
 #[test]
 fn a_process_has_a_deadline() {
     let mut sandbox = configured("");

@@ -1,4 +1,4 @@
-//! What a scope binds: paths by all their names, what a shell writes, what programs stray into.
+//! Effects of a scope: all names of a path, writes of a shell, and stray changes of programs.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -51,15 +51,15 @@ fn a_path_is_judged_as_it_is_named_and_where_it_leads() {
         let refused = code(&write(&sandbox, "s", path));
         assert!(refused == "scope_violation" || refused.contains("protected"), "{path}: {refused}");
     }
-    // Scratch files are free, in the system's place for them.
+    // Files in the system's temporary directory are free.
     let temp = sandbox.project.parent().unwrap().join("tmp/x.txt");
     assert_eq!(write(&sandbox, "s", temp.to_str().unwrap()), json!({}));
     assert_eq!(write(&sandbox, "s", "/tmp/x.txt"), json!({}));
     assert_eq!(sandbox.bash("s", "ls > /dev/null 2>&1; echo x > /tmp/y"), json!({}));
-    // A pipe in the repository is no file.
+    // A pipe in the repository is not a file.
     assert!(sandbox.command("mkfifo").arg("src/auth/fifo").output().unwrap().status.success());
     assert_eq!(code(&write(&sandbox, "s", "src/auth/fifo")), "scope_violation");
-    // Both ends of a rename.
+    // A rename needs both paths in the scope.
     let patch = |text: &str| {
         sandbox.hook(
             "codex",
@@ -81,7 +81,7 @@ fn a_path_is_judged_as_it_is_named_and_where_it_leads() {
     assert_eq!(code(&patch(two)), "scope_violation");
 }
 
-/// Must-beat 15: scope also binds what a shell writes.
+/// Must-beat 15: a scope also limits the writes of a shell.
 #[test]
 fn scope_binds_the_shell() {
     let sandbox = headless(sandbox());
@@ -198,7 +198,7 @@ fn scope_binds_the_shell() {
     assert_eq!(code(&sandbox.bash("s", "rm -rf .")), "protected_path");
 }
 
-/// Links that the same command makes are followed, and a second name of a file is that file.
+/// Sprag follows links that the same command makes, and treats a second name of a file as that file.
 #[test]
 fn a_link_is_no_way_out() {
     let sandbox = headless(sandbox());
@@ -217,7 +217,7 @@ fn a_link_is_no_way_out() {
         "ln docs/guide.md src/auth/second",
         "cp -l docs/guide.md src/auth/second",
         "cp --link docs/guide.md src/auth/second",
-        // The system goes to what is above `docs`.
+        // The system resolves `..` to the parent of `docs`.
         "echo x > src/auth/link/../a.rs",
         "rm src/auth/link/../README.md",
     ] {
@@ -233,13 +233,13 @@ fn a_link_is_no_way_out() {
         assert_eq!(sandbox.bash("s", command), json!({}), "{command}");
     }
     assert_eq!(code(&sandbox.bash("s", "ln -s $X src/auth/l && touch src/auth/l/x")), "scope_unknown");
-    // The same way leads to what guards.
+    // The same path leads to protected files.
     let plain = Sandbox::new();
     symlink(".git/hooks", plain.project.join("link")).unwrap();
     assert!(plain.bash("s", "echo x > link/../config").to_string().contains("deny"));
 }
 
-/// A patch says itself what it changes, at hand or in a file.
+/// Sprag reads the changed files from a patch, inline or in a file.
 #[test]
 fn patches_are_read() {
     let sandbox = headless(sandbox());
@@ -268,7 +268,7 @@ fn patches_are_read() {
         ),
         (["git apply ours.patch", "patch -p1 < ours.patch", "git apply < ours.patch"], "protected_path"),
         (["git apply torn.patch", "git apply large.patch", "patch < in.patch"], "scope_unknown"),
-        // It may be another one by then.
+        // The patch may differ when the command runs.
         (
             ["cp out.patch src/auth/p; git apply src/auth/p", "make && git apply in.patch", "git apply $X"],
             "scope_unknown",
@@ -277,7 +277,7 @@ fn patches_are_read() {
     ] {
         for command in commands {
             let refused = code(&sandbox.bash("s", command));
-            // `cat` is followed, and what it shows is known.
+            // Sprag follows `cat` and knows its output.
             assert!(refused == expected || command.starts_with("cat"), "{command}: `{refused}`");
         }
     }
@@ -314,7 +314,7 @@ fn what_leads_nowhere_and_what_edits_is_known() {
     }
 }
 
-/// A command runs, as far as hooks see it.
+/// Runs a command as hooks see it.
 fn ran(sandbox: &Sandbox, command: &str, does: impl FnOnce()) {
     assert_eq!(sandbox.bash("s", command), json!({}), "{command}");
     does();
@@ -339,13 +339,13 @@ fn what_a_program_strays_into_holds_the_stop() {
     let reason = held["reason"].as_str().unwrap_or_else(|| panic!("{held}"));
     assert!(reason.contains("`docs/guide.md`, `docs/new.md`") && !reason.contains("src/auth"), "{reason}");
     assert!(reason.contains("sprag intent expand AUTH docs/guide.md"), "{reason}");
-    // It may be put back, and only it.
+    // The session may undo the stray change, and nothing else.
     assert_eq!(sandbox.bash("s", "git stash push -u -- docs/guide.md && rm docs/new.md"), json!({}));
     assert_eq!(code(&sandbox.bash("s", "git stash push -- README.md")), "scope_violation");
     assert_eq!(code(&write(&sandbox, "s", "docs/guide.md")), "scope_violation");
     sandbox.git(&["checkout", "--", "docs/guide.md"]);
     assert!(stop()["reason"].as_str().unwrap().contains("`docs/new.md`"));
-    // Or belong to an intent that the session serves.
+    // A selected intent may own the stray file, too.
     select(&sandbox, "s", "DOCS");
     let reason = stop()["reason"].to_string();
     assert!(!reason.contains("docs/new.md"), "{reason}");
@@ -373,7 +373,7 @@ fn what_git_brings_in_is_nobodys_change() {
     let sandbox = sandbox();
     sandbox.git(&["checkout", "-qb", "side"]);
     sandbox.write("docs/guide.md", "theirs\n");
-    // Git knows seconds: one of this second may be the call's own.
+    // Git times have seconds: a commit of this second could be from the call itself.
     sandbox.git(&["commit", "-qam", "side", "--date", "2020-01-01T00:00:00Z"]);
     sandbox.git(&["checkout", "-q", "main"]);
     select(&sandbox, "s", "AUTH");
@@ -382,7 +382,8 @@ fn what_git_brings_in_is_nobodys_change() {
     assert!(!stop.to_string().contains("docs/guide.md"), "{stop}");
 }
 
-/// What a session has committed itself did not come in with a tree, whatever else git did in that command.
+/// A file that the session itself committed did not arrive with another tree, whatever else git did in that
+/// command.
 #[test]
 fn a_tree_that_is_moved_hides_no_stray() {
     for command in [

@@ -1,4 +1,4 @@
-//! No agent gives itself a wider scope: what a program does to the intents is undone, whatever it does to them.
+//! No agent widens its own scope: Sprag undoes every change of a program to the intents.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use crate::intents::{code, headless, sandbox, select, write};
 use crate::support::Sandbox;
 
-/// All that an agent could wish for.
+/// A scope that contains everything.
 const WIDE: &str = "active_intents:\n  - id: AUTH\n    name: Sign in\n    owned_scope: ['**']\n";
 
-/// A program runs that nobody can read beforehand; what is told of it afterwards.
+/// Runs a program that Sprag cannot read in advance, and returns the reply after it.
 fn runs(sandbox: &Sandbox, command: &str, does: impl FnOnce()) -> String {
     let call = json!({"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": command});
     let before = sandbox.event("s", "PreToolUse", call.clone());
@@ -23,7 +23,7 @@ fn runs(sandbox: &Sandbox, command: &str, does: impl FnOnce()) -> String {
 }
 
 fn is_bound(sandbox: &Sandbox) {
-    // Choosing again does not help either.
+    // Selecting the intent again does not widen the scope.
     sandbox.run(&["intent", "select", "AUTH", "--session", "s"]);
     assert_eq!(code(&write(sandbox, "s", "docs/guide.md")), "scope_violation");
     assert_eq!(write(sandbox, "s", "src/auth/a.rs"), json!({}));
@@ -48,13 +48,13 @@ fn intents_that_a_program_removed_or_replaced_are_put_back() {
     let ours = sandbox.project.join(".sprag");
     runs(&sandbox, "bash one.sh", || fs::remove_dir_all(&ours).unwrap());
     is_bound(&sandbox);
-    // Another directory in its place.
+    // The program replaces the directory.
     runs(&sandbox, "bash two.sh", || {
         fs::rename(&ours, sandbox.project.join("old")).unwrap();
         sandbox.write(".sprag/intents.yaml", WIDE);
     });
     is_bound(&sandbox);
-    // A link, through which nothing is written.
+    // The program leaves a link; Sprag writes nothing through it.
     let elsewhere = sandbox.home.join("elsewhere");
     fs::create_dir_all(&elsewhere).unwrap();
     fs::write(elsewhere.join("intents.yaml"), WIDE).unwrap();
@@ -64,7 +64,7 @@ fn intents_that_a_program_removed_or_replaced_are_put_back() {
     });
     is_bound(&sandbox);
     assert_eq!(fs::read_to_string(elsewhere.join("intents.yaml")).unwrap(), WIDE);
-    // A link in place of the file.
+    // The program replaces the file by a link.
     runs(&sandbox, "bash four.sh", || {
         fs::remove_file(ours.join("intents.yaml")).unwrap();
         symlink(elsewhere.join("intents.yaml"), ours.join("intents.yaml")).unwrap();
@@ -72,7 +72,7 @@ fn intents_that_a_program_removed_or_replaced_are_put_back() {
     is_bound(&sandbox);
 }
 
-/// A second file of intents could own what it likes: without a scope it owns everything.
+/// A second file of intents could own any file: an intent without a scope owns everything.
 #[test]
 fn a_file_of_intents_that_a_program_made_does_not_count() {
     let sandbox = headless(sandbox());
@@ -83,14 +83,14 @@ fn a_file_of_intents_that_a_program_made_does_not_count() {
     assert!(told.contains("active_intents.yaml` was restored"), "{told}");
     assert!(!sandbox.project.join(".orchestration/active_intents.yaml").exists());
     assert_eq!(sandbox.run(&["intent", "select", "ALL", "--session", "s"]).code, 1);
-    // Neither does a list of delicate intents that lost one.
+    // A list of delicate intents that lost an entry does not count either.
     sandbox.write(".intentignore", "CARE\n");
     runs(&sandbox, "bash y.sh", || fs::write(sandbox.project.join(".intentignore"), "").unwrap());
     select(&sandbox, "s", "CARE");
     assert_eq!(code(&write(&sandbox, "s", "care/x")), "approval_required");
 }
 
-/// What git brings in was made and reviewed elsewhere.
+/// Intents that git brings in were written and reviewed elsewhere.
 #[test]
 fn intents_that_git_brought_along_stay() {
     let sandbox = headless(sandbox());
@@ -104,7 +104,7 @@ fn intents_that_git_brought_along_stay() {
     assert_eq!(fs::read_to_string(sandbox.project.join(".sprag/intents.yaml")).unwrap(), WIDE);
 }
 
-/// What a link leads to could be in the scope.
+/// The target of a link could be in the scope, so Sprag does not follow it.
 #[test]
 fn intents_behind_a_link_are_no_intents() {
     let sandbox = headless(sandbox());
@@ -120,7 +120,7 @@ fn intents_behind_a_link_are_no_intents() {
     assert_eq!(code(&write(&sandbox, "s", "src/auth/a.rs")), "bad_intents");
 }
 
-/// Where nobody has made a rule yet, making one is no way around it.
+/// In a repository without intents a program may create the first ones: that only adds a rule.
 #[test]
 fn a_program_may_make_the_first_intents() {
     let sandbox = Sandbox::new();

@@ -1,4 +1,4 @@
-//! What a stop finds in the worktree, asked of real repositories: markers and work in no commit.
+//! Findings of a stop in the worktree of real repositories: conflict markers and uncommitted work.
 
 use serde_json::json;
 
@@ -11,7 +11,7 @@ fn committed() -> Sandbox {
     sandbox
 }
 
-/// The same, where work is owed a commit and nothing else is.
+/// Returns the same repository, where only uncommitted work is an obligation.
 fn owing() -> Sandbox {
     let sandbox = committed();
     assert_eq!(sandbox.run(&["config", "set", "commit.mode", "always"]).code, 0);
@@ -19,7 +19,7 @@ fn owing() -> Sandbox {
     sandbox
 }
 
-/// Runs what a shell would, from the root of the worktree.
+/// Runs a shell command in the root of the worktree.
 #[track_caller]
 fn git(sandbox: &Sandbox, command: &str) {
     let ran = sandbox
@@ -29,14 +29,14 @@ fn git(sandbox: &Sandbox, command: &str) {
             ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"]
                 .map(|name| (name, "test")),
         )
-        // In place of an editor.
+        // The command replaces an editor.
         .env("GIT_EDITOR", "echo done >")
         .output()
         .unwrap();
     assert!(ran.status.success(), "{command}: {}", String::from_utf8_lossy(&ran.stderr));
 }
 
-/// What a held stop says; else all of the reply.
+/// Returns the reason of a held stop, or the whole reply.
 fn stop(sandbox: &Sandbox) -> String {
     let reply = sandbox.event("s", "Stop", json!({"last_assistant_message": "ok.", "background_tasks": []}));
     reply["reason"].as_str().map_or_else(|| reply.to_string(), str::to_owned)
@@ -68,7 +68,7 @@ fn markers_are_seen_in_the_last_of_many_files() {
     assert!(told.contains("conflict markers in `z.txt:2`"), "{told}");
 }
 
-/// Beyond the bound nobody says that all is well.
+/// Above the limit of files Sprag does not claim that all files are clean.
 #[test]
 fn more_files_than_are_looked_at_are_not_called_sound() {
     let sandbox = committed();
@@ -79,7 +79,7 @@ fn more_files_than_are_looked_at_are_not_called_sound() {
     let told = stop(&sandbox);
     assert!(told.contains("systemMessage") && told.contains("more than 2000 files changed"), "{told}");
     assert_eq!(stop(&sandbox), told, "nor are they at the next stop");
-    // What is seen is held for, whatever else there is.
+    // A conflict that Sprag found holds the stop, whatever else exists.
     sandbox.write("a.txt", CONFLICT);
     assert!(stop(&sandbox).contains("`a.txt:2`"));
 }
@@ -103,7 +103,7 @@ fn the_way_to_a_commit_can_be_pasted() {
     }
 }
 
-/// Half of the work, or another file, would be worse than a list.
+/// A command with half of the work, or with another file, would be worse than a list.
 #[test]
 fn what_cannot_be_named_in_a_command_is_listed_first() {
     let long = format!("{0}/{0}/{0}", "d".repeat(90));
@@ -150,8 +150,8 @@ fn a_stash_is_no_commit() {
     sandbox.event("s", "UserPromptSubmit", json!({"prompt": "go on"}));
     sandbox.write("b.txt", "b\n");
     let told = stop(&sandbox);
-    assert!(told.contains("are not committed: `a.txt`, `b.txt`"), "{told}");
-    // Something else may be stashed.
+    assert!(told.contains("is in no commit: `a.txt`, `b.txt`"), "{told}");
+    // A stash may hold other content.
     git(&sandbox, "git add b.txt && git commit -qam y && echo other >> a.txt && git stash -q");
     sandbox.bash("s", "git commit");
     assert_eq!(stop(&sandbox), "{}");
@@ -169,7 +169,7 @@ fn work_that_was_given_up_is_not_owed() {
     assert_eq!(stop(&sandbox), "{}");
 }
 
-/// An empty id is nobody's.
+/// An empty agent id counts as none.
 #[test]
 fn a_stop_with_an_empty_id_is_the_sessions_own() {
     for client in ["claude", "codex"] {

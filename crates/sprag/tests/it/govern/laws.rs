@@ -1,4 +1,4 @@
-//! Laws, by property test: whatever the events, the state and the payload.
+//! Laws as property tests, for any events, states and payloads.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -109,8 +109,8 @@ fn any_json() -> impl Strategy<Value = Value> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Steps are total; a session's holds are bounded by its turns; and its state is the same
-    /// whether it is kept, or folded from all changes, or from a snapshot and the changes after it.
+    /// Steps are total. The turns of a session bound its holds. The state is the same if it is kept, folded
+    /// from all changes, or folded from a snapshot and the later changes.
     #[test]
     fn a_session_is_total_bounded_and_a_fold(
         steps in proptest::collection::vec((events(), facts(), 0i64..200), 1..60),
@@ -146,7 +146,7 @@ proptest! {
         prop_assert_eq!(&from_snapshot, &session);
     }
 
-    /// A state that somebody else wrote never stops a session from being read.
+    /// A state from another writer never prevents reading a session.
     #[test]
     fn any_state_is_survived(set in any_json()) {
         let mut session = Session::default();
@@ -156,7 +156,7 @@ proptest! {
         decide::decide(session, &input(Event::Tick, 0), &DecisionFacts::default(), &GovernSettings::default());
     }
 
-    /// Unknown JSON passes: it parses to nothing, or is refused, and never panics.
+    /// Unknown JSON passes: the parser returns nothing or an error, and never panics.
     #[test]
     fn any_payload_is_survived(value in any_json(), event in "[A-Z][a-zA-Z]{2,12}") {
         for client in CLIENTS {
@@ -170,7 +170,7 @@ proptest! {
                 members.insert("session_id".to_owned(), json!("s"));
                 members.insert("hook_event_name".to_owned(), json!(format!("Unheard{event}")));
                 let known: Map<String, Value> = members.clone();
-                // Members we know keep their types; all others may be anything.
+                // Known members keep their types; all others may be anything.
                 if known.keys().all(|key| key.starts_with("session_id") || key.starts_with("hook_") || key.len() < 4) {
                     prop_assert_eq!(parse(&value).map(|parsed| parsed.input), Ok(None));
                 }

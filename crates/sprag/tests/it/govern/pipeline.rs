@@ -1,4 +1,4 @@
-//! Laws of the stop pipeline: holding is bounded, and nothing that is owed goes away by itself.
+//! Laws of the stop pipeline: holds are bounded, and no obligation disappears without a reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +30,7 @@ const TOOLS: &[ToolRow] = &[
     ToolRow { name: "Write", effect: ToolEffect::Write, paths: &["file_path"], command: None },
 ];
 
-/// One event with what the host would have found out, and the seconds since the one before.
+/// One event with the facts of the host, and the seconds since the previous event.
 #[derive(Clone, Debug)]
 struct Played {
     actor: Actor,
@@ -55,7 +55,7 @@ fn reviewer() -> Actor {
 
 const TOKEN: &str = "sprt_00112233445566778899aabbccddeeff";
 
-/// What a reviewer does, and what an author may try.
+/// Events of a reviewer, and attempts of an author.
 fn reviewing() -> impl Strategy<Value = (Actor, Event)> {
     let decided = |word: ReviewResult, token: Option<&str>| {
         Event::Reported(Report::Decided(ReviewDecision {
@@ -194,16 +194,16 @@ fn owed(session: &Session, id: &SessionId) -> BTreeMap<String, BTreeSet<String>>
         .collect()
 }
 
-/// The digests that were behind a hold.
+/// Returns the digests behind a hold.
 fn held(session: &Session, id: &SessionId, event: &Event, ruling: &Ruling) -> Vec<Digest> {
     let Ruling::Hold { gate, .. } = ruling else {
         return Vec::new();
     };
     match event {
         Event::StopRequested(_) => session.stops.owed.iter().map(|owed| owed.obligation.digest).collect(),
-        // A reviewer's own: what the session owes is not behind it.
+        // The obligations of the session do not hold a reviewer.
         Event::SubagentStopped(_) => Vec::new(),
-        // Only what one gate objects to.
+        // Only the obligation of the gate that holds.
         _ => {
             let open = session.open(id).into_iter().filter(|open| open.gate.as_str() == *gate);
             open.map(|open| open.obligation.digest).collect()
@@ -262,7 +262,7 @@ proptest! {
                     "completion" => matches!(&facts.answers.completion, completion::Answer::Ran(results)
                         if results.status() != CheckStatus::Failed),
                     "commit" => facts.answers.commit.uncommitted.is_some(),
-                    // That the approved tree is there was in doubt, and has been found out.
+                    // The host has confirmed that the approved tree is there.
                     "review" => ["approved", "idle"].contains(&review),
                     _ => false,
                 };

@@ -1,5 +1,5 @@
-//! Whatever comes in: a clear message or a pass with a warning, never a panic, a hang, a lost record
-//! or a gate that opens.
+//! Any input gives a clear message or passes with a warning. It never causes a panic, a hang, a lost record
+//! or an open gate.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -58,7 +58,7 @@ fn wrong_types_are_warned_of() {
     }
 }
 
-/// The gate over tool calls is not opened by a payload it cannot read.
+/// A payload that the gate cannot read does not open it.
 #[test]
 fn a_call_that_cannot_be_judged_is_a_persons_to_judge() {
     let mut sandbox = Sandbox::new();
@@ -229,8 +229,8 @@ fn a_log_of_a_newer_version_is_kept_and_read_as_far_as_it_goes() {
     assert_eq!(fs::read_to_string(log.join("2026-11.jsonl")).unwrap(), format!("{newer}\n"));
 }
 
-/// What a read-only or full disk comes to. As root nothing is read-only, so the store's place is
-/// taken by a file instead, which no permission helps against.
+/// Simulates a read-only or full disk. Root can write everywhere, so a file takes the place of the store,
+/// which no permission can overcome.
 #[test]
 fn a_store_that_cannot_be_written_passes_with_a_warning() {
     let sandbox = Sandbox::new();
@@ -251,7 +251,7 @@ fn a_store_that_cannot_be_written_passes_with_a_warning() {
 fn a_full_disk_passes_with_a_warning() {
     let sandbox = Sandbox::new();
     fs::create_dir_all(sandbox.store().join("journal")).unwrap();
-    // Every write to it fails with ENOSPC.
+    // Every write to this link fails with ENOSPC.
     std::os::unix::fs::symlink("/dev/full", sandbox.journal("s")).unwrap();
     let reply = sandbox.bash("s", "make");
     assert!(warning(&reply).contains("nothing can be written"), "{reply}");

@@ -66,7 +66,8 @@ pub(crate) fn hook_after_dry_run(sandbox: &Sandbox, client: &str, payload: &Valu
     real
 }
 
-/// A reply without what is new in each call: the token of a reviewer and times in names of files.
+/// Returns a reply without the parts that differ in each call: the token of a reviewer and times in file
+/// names.
 fn comparable(reply: &Value) -> String {
     let text = serde_json::to_string_pretty(reply).unwrap();
     let mut out = String::new();
@@ -85,8 +86,8 @@ fn comparable(reply: &Value) -> String {
         .collect()
 }
 
-/// Every file of worktree, store and home with its bytes; a link is its target. What a check writes elsewhere is
-/// its own.
+/// Returns every file of worktree, store and home with its bytes; for a link, its target. Files that a check
+/// writes elsewhere do not count.
 fn files_of(sandbox: &Sandbox) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
     let mut open = vec![sandbox.project.clone(), sandbox.home.clone()];

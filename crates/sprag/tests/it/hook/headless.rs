@@ -1,4 +1,4 @@
-//! Sessions of stages: the rules hold for them as for everybody, and nobody is there to be asked.
+//! Sessions of stages: all rules apply to them, and no user is there to answer questions.
 
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ fn a_question_of_a_stage_is_a_refusal_that_says_what_to_do() {
     let (said, why) = decision(&reply);
     assert_eq!(said, "deny", "{reply}");
     assert!(why.contains("asks the user first") && why.contains("`sprag approve "), "{why}");
-    // What is refused stays refused, and what nobody objects to is nobody's question.
+    // Refused calls stay refused, and calls without an objection need no question.
     assert_eq!(decision(&sandbox.bash("stage", "git push --force")).0, "deny");
     assert_eq!(sandbox.bash("stage", "ls"), serde_json::json!({}));
 }

@@ -1,5 +1,4 @@
-//! Attacks that once worked: on the records, on the bounds of holding, and by what a repository
-//! brings along.
+//! Attacks that worked once: on the records, on the limits of holding, and with files of a repository.
 
 use std::fs;
 use std::io::Write as _;
@@ -31,7 +30,7 @@ fn obligations(sandbox: &Sandbox) -> usize {
     sandbox.json(&["status", "--json"])["obligations"].as_array().unwrap().len()
 }
 
-/// A session that has worked and left a conflict.
+/// Returns a session that worked and left a conflict.
 fn conflicted() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.bash("s", "make");
@@ -46,7 +45,7 @@ fn a_move_that_was_interrupted_counts_every_event_once() {
     let journal = fs::read_to_string(sandbox.journal("s")).unwrap();
     let log = sandbox.store().join("log");
     fs::create_dir_all(&log).unwrap();
-    // All but the end of the last line made it into the log before the mover was killed.
+    // All bytes except the end of the last line reached the log before the mover was killed.
     let month = sprag_host::sys::env::now().month();
     fs::write(log.join(format!("{month}.jsonl")), &journal[..journal.len() - 20]).unwrap();
     assert_eq!(sandbox.json(&["session", "list", "--json"])["sessions"][0]["events"], 2);

@@ -1,5 +1,5 @@
-//! Something stands where a file of ours belongs: a pipe that would make us wait for ever, a fold that somebody
-//! or something changed. It is refused or made again, and never believed.
+//! Something else stands in place of a file of Sprag: a pipe that would block forever, or a fold that another
+//! process changed. Sprag refuses it or builds it again, and never trusts it.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -14,10 +14,10 @@ use crate::memory::learnings::{files_below, good, hand_in, listed, sandbox};
 use crate::support::{Ran, SPRAG, Sandbox, payload};
 
 const SECONDS: &str = "60";
-/// What `timeout` says of a program it had to end.
+/// The exit code of `timeout` for a program that it had to end.
 const HUNG: i32 = 124;
 
-/// Runs the program, and ends it should it hang: the test fails then, and does not hang as well.
+/// Runs the program with a deadline, so that a hang fails the test instead of blocking it.
 fn run(sandbox: &Sandbox, args: &[&str], stdin: &str) -> Ran {
     let mut command = sandbox.command("timeout");
     command.arg(SECONDS).arg(SPRAG).args(args);
@@ -42,7 +42,7 @@ fn remembering() -> Sandbox {
     sandbox
 }
 
-/// Everything the store consists of.
+/// Returns all files of the store.
 fn own_files(sandbox: &Sandbox) -> Vec<PathBuf> {
     let is_ours = |path: &PathBuf| !path.components().any(|part| part.as_os_str() == "objects");
     files_below(&sandbox.store()).into_iter().filter(is_ours).collect()
@@ -53,7 +53,7 @@ fn a_pipe_in_the_place_of_any_file_of_ours_hangs_nothing() {
     let sandbox = remembering();
     let mut refused = Vec::new();
     for path in own_files(&sandbox) {
-        // What no index speaks of any more is swept by whoever comes by.
+        // Another call may have removed a file that no index lists.
         let Ok(before) = fs::read(&path) else { continue };
         fs::remove_file(&path).unwrap();
         assert!(sandbox.command("mkfifo").arg(&path).status().unwrap().success());
@@ -83,7 +83,7 @@ fn a_pipe_in_the_place_of_any_file_of_ours_hangs_nothing() {
     assert!(refused.iter().any(is_log), "{refused:?}");
 }
 
-/// Changes what a stored fold says, in a way that leaves it in form.
+/// Changes the content of a stored fold and keeps its format valid.
 fn damage(path: &Path) -> bool {
     let before = fs::read_to_string(path).unwrap();
     let after = before.replace("idle sockets", "busy sockets").replace("\"active\"", "\"archived\"");
@@ -131,7 +131,7 @@ fn names_of_agents_and_tasks_are_records_too() {
 #[test]
 fn nobody_waits_for_what_is_done_after_the_reply() {
     let sandbox = remembering();
-    // Something to do, and somebody who keeps it from being done.
+    // There is work after the reply, and this lock blocks it.
     sandbox.write(".sprag/share/0123456789abcdef.jsonl", "{}\n");
     let clone = fs::File::open(sandbox.store().join("clone")).unwrap();
     clone.lock().unwrap();
@@ -142,7 +142,7 @@ fn nobody_waits_for_what_is_done_after_the_reply() {
     child.stdin.take().unwrap().write_all(start.to_string().as_bytes()).unwrap();
     let mut told = String::new();
     child.stdout.take().unwrap().read_to_string(&mut told).unwrap();
-    // It is over for the client, and not for the program: one that has ended has no files.
+    // The client has its reply, but the program still runs: an ended process has no open files.
     let is_at_work = fs::read_link(format!("/proc/{}/fd/0", child.id())).is_ok();
     clone.unlock().unwrap();
     assert!(child.wait().unwrap().success());

@@ -1,4 +1,4 @@
-//! Taking over the memory of others, giving ours away, and mirroring it.
+//! Import of other memories, export, and mirrors.
 
 use std::fs;
 
@@ -124,7 +124,7 @@ fn what_is_learned_reaches_a_memory_of_the_project() {
     );
 }
 
-/// A repository says which server to start; nobody has trusted it.
+/// An untrusted repository names a server to start.
 #[test]
 fn a_project_starts_no_server_of_its_own() {
     let sandbox = Sandbox::new();

@@ -1,4 +1,4 @@
-//! What becomes of what was kept: where it is written, what other clones and people make of it, how it ends.
+//! The life of a learning: where it is written, how other clones and people use it, how it ends.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Ran, Sandbox, stored_lines};
 
-/// A statement about this project.
+/// Returns a valid candidate about this project.
 pub(crate) fn good(summary: &str) -> Value {
     json!({
         "category": "pitfall",
@@ -98,7 +98,7 @@ fn each_scope_has_its_place() {
         );
         assert_eq!(told.code, 0, "{scope}: {}", told.stdout);
     }
-    // A rejected one is as personal as one that is kept.
+    // A rejected personal candidate stays personal, too.
     let rejected = with(said("personal", "deltapersonal"), "criteria_met", json!(["explicit_request"]));
     assert_eq!(hand_in_as(&sandbox, "s", &json!([rejected]), &[]).code, 1);
     let unformed = json!([{"scope": "personal", "summary": "epsilonpersonal says something"}]);
@@ -180,7 +180,7 @@ fn a_learning_lives_and_ends() {
         let ran = sandbox.run(&["memory", "show", wrong]);
         assert!(ran.code > 0 && ran.stderr.contains(says), "{}", ran.stderr);
     }
-    // Learnings of one minute share the start of their ids.
+    // Learnings of the same minute share the start of their ids.
     let both = sandbox.run(&["memory", "show", &first[..6]]);
     assert!(both.code == 1 && both.stderr.contains("which learning is meant"), "{}", both.stderr);
     let told = sandbox.run(&["memory", "show", &second]).stdout;
@@ -233,7 +233,7 @@ fn clones_tell_each_other_and_never_write_into_the_same_file() {
     assert_eq!(ours.run(&["memory", "render"]).code, 0, "what others wrote is survived");
 }
 
-/// What a repository brings along may claim what it likes, and changes nothing that is ours.
+/// Records in a repository may claim anything; they change no record of this clone.
 #[test]
 fn a_forged_record_takes_no_learning_over() {
     let sandbox = sandbox();
@@ -256,7 +256,7 @@ fn a_forged_record_takes_no_learning_over() {
     }
 }
 
-/// A link that was committed is not followed: what it leads to is nobody's to write.
+/// Sprag does not follow a committed link, because it must not write to the target.
 #[test]
 fn nothing_is_written_through_a_link() {
     for linked in ["knowledge", "share", ""] {
@@ -356,7 +356,7 @@ fn the_files_of_the_project_are_rendered_and_edits_come_in() {
     assert!(!read("learnings.md").contains(&first) && !dir.join("knowledge/pitfall.md").exists());
 }
 
-/// `.sprag` is no part of the work: what is rendered there makes no tree another one.
+/// `.sprag` is not part of the work: rendered files there do not change the tree hash.
 #[test]
 fn rendering_changes_no_tree() {
     let sandbox = sandbox();
@@ -370,7 +370,7 @@ fn rendering_changes_no_tree() {
     assert_eq!(hash(), before);
 }
 
-/// Every shape of secret, plain and within JSON that was escaped once more.
+/// Every form of secret, plain and inside JSON that is escaped twice.
 #[test]
 fn no_secret_reaches_a_disk() {
     let sandbox = sandbox();

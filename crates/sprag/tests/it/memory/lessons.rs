@@ -1,4 +1,4 @@
-//! What went wrong once, kept where the next agent reads it first.
+//! Lessons: a failure is stored where the next agent reads it first.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -138,7 +138,7 @@ fn an_archived_lesson_leaves_the_files() {
     assert!(!text.contains("charge_card") && text.contains("sprag:lessons"), "{text}");
 }
 
-/// A check that passes once the file is there.
+/// A check that passes when the file exists.
 const CHECK: &str = "[[completion.check]]\nname = \"tests\"\ncommand = \"test -e fixed || { echo 'error: no fixed yet'; exit 1; }\"\n";
 
 #[test]

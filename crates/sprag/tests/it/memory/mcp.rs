@@ -52,7 +52,7 @@ impl Talk {
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
     }
 
-    /// Sends a request and reads until its answer comes.
+    /// Sends a request and reads until its answer arrives.
     fn ask(&mut self, method: &str, params: Value) -> Value {
         self.next += 1;
         let id = self.next;
@@ -65,7 +65,7 @@ impl Talk {
         }
     }
 
-    /// The text a tool answers, and whether that is an error.
+    /// Returns the text of a tool's answer, and whether it is an error.
     fn call(&mut self, tool: &str, arguments: Value) -> (String, bool) {
         self.call_with(json!({"name": tool, "arguments": arguments}))
     }
@@ -77,7 +77,7 @@ impl Talk {
         (text.to_owned(), result["isError"] == true)
     }
 
-    /// Hangs up, and tells how the server ended.
+    /// Closes the connection and returns the exit code of the server.
     fn end(mut self) -> i32 {
         drop(self.stdin.take());
         self.child.wait().unwrap().code().unwrap()
@@ -297,7 +297,7 @@ fn who_is_nobody_reads_what_is_the_projects_and_observes() {
         assert!(!is_error, "{kept}");
     }
     talk.end();
-    // A token nobody has issued makes nobody of whoever shows it; a variable changes nothing.
+    // A token that Sprag never issued gives the role `unknown`. A variable changes nothing.
     let mut forged = started("s1");
     forged.vars.push(("SPRAG_ROLE".to_owned(), "main".to_owned()));
     let token = "sprt_0123456789abcdef0123456789abcdef";
@@ -322,7 +322,7 @@ fn who_is_nobody_reads_what_is_the_projects_and_observes() {
         talk.call("record", json!({"candidates": [candidate("The lexer is odd", "project")]}));
     assert!(is_error && refused.contains("`unknown`"), "{refused}");
     assert_eq!(talk.end(), 0);
-    // And its notes are no session of this worktree.
+    // Its notes do not count as a session of this worktree.
     let ran = sandbox.run(&["observe", "mine"]);
     assert_eq!((ran.code, ran.stdout.contains("`s1`")), (0, true), "{}{}", ran.stdout, ran.stderr);
 }

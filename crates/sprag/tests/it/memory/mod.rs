@@ -1,4 +1,4 @@
-//! Loading and searching as programs do it: in order, whatever is in a line, killed at any moment, many at
+//! Loading and searching as programs do: in order, with any content in a line, killed at any moment, many at
 //! once.
 
 mod imports;
@@ -109,7 +109,7 @@ fn loaded(id: &str, text: &str, second: i64) -> Record {
     new_record::from_parts("document.loaded", at, None, None, json!({"id": id, "detail": text}))
 }
 
-/// Ids and texts of everything that is found.
+/// Returns ids and texts of all results.
 fn everything(store: &Store) -> Vec<(String, String)> {
     let library = IndexReader::open(store, &[], TailRead::All).unwrap();
     let corpus = library.corpus(DocumentFilter::InUse);
@@ -129,7 +129,7 @@ fn copied(from: &Path, to: &Path) {
     }
 }
 
-/// What is appended and indexed, turn by turn; the first turn ends in a merge.
+/// Returns the records to append and index, turn by turn; the first turn ends with a merge.
 fn turns() -> Vec<Vec<Record>> {
     let about = |kind: &str, id: &str| {
         let at = Timestamp::from_millis(1_794_733_299_000);
@@ -183,8 +183,8 @@ fn killed_at_every_write_the_index_is_the_old_one_or_the_new_one() {
     }
 }
 
-/// How often eight processes are let loose at once. `SPRAG_ROUNDS=200 cargo test -p sprag --test it memory::`
-/// takes about a minute.
+/// Returns the number of rounds of eight parallel processes. `SPRAG_ROUNDS=200 cargo test -p sprag --test it
+/// memory::` takes about a minute.
 fn rounds() -> usize {
     std::env::var("SPRAG_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(3)
 }

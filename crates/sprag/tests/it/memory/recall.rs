@@ -1,5 +1,5 @@
-//! What a session is shown of what others learned, through the program: at the right time, once, and nothing
-//! that belongs elsewhere.
+//! Recall through the program: a session sees learnings of others at the right time, once, and none from
+//! elsewhere.
 
 use serde_json::{Value, json};
 
@@ -142,7 +142,7 @@ fn what_is_the_users_own_is_counted_where_it_is_kept() {
     assert_eq!(records(&personal(&sandbox), "learning.surfaced").len(), 1);
 }
 
-/// Project, what it learned, and a question that is answered by it.
+/// Project, its learning, and a question that the learning answers.
 const PROJECTS: &[(&str, &str, &str)] = &[
     (
         "shop",

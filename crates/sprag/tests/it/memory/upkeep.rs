@@ -1,5 +1,5 @@
-//! What becomes of learnings in time, through the program: what nobody uses leaves, what a session was shown
-//! in vain is counted once, and the counts are told.
+//! Upkeep of learnings through the program: unused learnings leave, a learning that was shown in vain counts
+//! once, and commands print the counts.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::support::{Sandbox, stored_lines};
 
 const DAY: i64 = 24 * 60 * 60;
 
-/// So many days ago.
+/// Returns the time a number of days ago.
 fn ago(days: i64) -> Timestamp {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
     Timestamp::from_millis(i64::try_from(now.as_millis()).unwrap()).plus_seconds(-days * DAY)
@@ -25,7 +25,7 @@ fn write_line(path: &Path, days: i64, kind: &str, session: &str, body: &Value) {
     let line = json!({
         "v": 1, "kind": kind, "id": id, "at": at, "session": session, "actor": {"client": "claude"}, "body": body,
     });
-    // The kind stands where a reader looks for it.
+    // The reader expects the kind at the start of the line.
     let line = line.to_string().replacen('{', &format!("{{\"v\":1,\"kind\":\"{kind}\","), 1);
     let line = line.replacen(&format!(",\"kind\":\"{kind}\",\"session\""), ",\"session\"", 1).replacen(
         ",\"v\":1}",
@@ -37,7 +37,7 @@ fn write_line(path: &Path, days: i64, kind: &str, session: &str, body: &Value) {
     fs::write(path, format!("{before}{line}\n")).unwrap();
 }
 
-/// A record as the log had it so many days ago.
+/// Writes a record into the log as it would be a number of days ago.
 fn logged(sandbox: &Sandbox, days: i64, kind: &str, session: &str, body: Value) {
     let month = ago(days).month();
     write_line(&sandbox.store().join("log").join(format!("{month}.jsonl")), days, kind, session, &body);
@@ -64,7 +64,7 @@ fn records(sandbox: &Sandbox, kind: &str) -> Vec<Value> {
     parsed.filter(|record| record["kind"] == kind).collect()
 }
 
-/// One that nobody used for a hundred days, and one that somebody did.
+/// Returns a sandbox with one learning without use for a hundred days, and one that was used.
 fn old_and_used() -> Sandbox {
     let sandbox = Sandbox::new();
     learned(&sandbox, 120, "aaaaaaaa", "the cache is keyed by path alone");
@@ -75,7 +75,7 @@ fn old_and_used() -> Sandbox {
     sandbox
 }
 
-/// What a step of the upkeep came to.
+/// Returns the count of an upkeep step.
 fn count_of(told: &Value, step: &str) -> i64 {
     let steps = told["steps"].as_array().unwrap();
     steps.iter().find(|row| row["step"] == step).unwrap()["count"].as_i64().unwrap()
@@ -120,7 +120,7 @@ fn sessions_that_start_together_do_it_once() {
     assert_eq!(records(&sandbox, "learning.archived").len(), 2);
 }
 
-/// A session that was shown something two days ago, and was last heard of then.
+/// Adds a session that was shown learnings two days ago and has been silent since.
 fn silent(sandbox: &Sandbox, session: &str, last: &str) {
     let shown = json!({"occasion": "start", "shown": [{"id": "aaaaaaaa", "score": 0.7}, {"id": "bbbbbbbb", "score": 0.6}]});
     logged(sandbox, 2, "learning.surfaced", session, shown);

@@ -1,4 +1,4 @@
-//! What is kept of what is handed in, through the program: the sieve, what it says, and what it remembers.
+//! The write gate through the program: which candidates it keeps, its messages, and its memory.
 
 use std::fs;
 
@@ -194,7 +194,7 @@ fn nothing_is_lost_when_many_reflect_at_once() {
     let kept: Vec<String> = std::thread::scope(|scope| {
         let sandbox = &sandbox;
         let reflect = move |at: usize| {
-            // A number is a guard: none of them is taken for another.
+            // Different numbers guard the candidates: the gate takes none for a duplicate of another.
             let said = with(
                 good(&format!("tenant_{at} has {} shards of its own", at * 7)),
                 "detail",

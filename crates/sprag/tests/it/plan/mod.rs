@@ -1,4 +1,4 @@
-//! Plans from outside: written, checked, looked at.
+//! Plans from outside: `plan new`, `plan check` and `plan graph`.
 
 use std::fs;
 
@@ -44,7 +44,7 @@ fn a_new_plan_has_nothing_wrong() {
     );
     let ran = sandbox.run(&["plan", "check", "plans/shop.md", "--strict"]);
     assert_eq!(ran.told(&sandbox), "exit 0\n--- stdout\nplan `shop`: 3 stages, nothing wrong");
-    // It is not written over.
+    // `plan new` does not overwrite a file.
     sandbox.write("plans/shop.md", "mine");
     let ran = sandbox.run(&["plan", "new", "shop"]);
     assert_eq!(
@@ -84,7 +84,7 @@ fn all_problems_are_told_at_once() {
     let told = sandbox.json(&["plan", "check", "plan.md", "--json"]);
     assert_eq!(told["problems"][0]["code"], "unknown-field");
     assert_eq!((&told["problems"][2]["line"], &told["problems"][2]["column"]), (&json!(16), &json!(18)));
-    // Whoever needs a good one says the same.
+    // A command that needs a valid plan reports the same problems.
     let ran = sandbox.run(&["plan", "graph", "plan.md"]);
     assert_eq!(ran.code, 1);
     assert!(
@@ -202,7 +202,7 @@ fn what_is_no_file_of_a_plan_is_refused() {
     assert!(sandbox.run(&["plan", "check", "long.md"]).stdout.contains("long.md:1:1 too-long"));
     fs::write(sandbox.project.join("bytes.md"), b"a\nb\xff").unwrap();
     assert!(sandbox.run(&["plan", "check", "bytes.md"]).stdout.starts_with("bytes.md:2:2 not-text"));
-    // Nothing of it moves a cursor or starts a line of its own.
+    // No text of the plan moves the cursor or starts a new line.
     sandbox.write("evil.md", "```yaml sprag\n\"a\\e[31m\\nb\": 1\n```\n");
     let ran = sandbox.run(&["plan", "check", "evil.md"]);
     assert!(!ran.stdout.contains('\u{1b}') && ran.stdout.contains("no field `a [31m b`"), "{}", ran.stdout);

@@ -1,5 +1,5 @@
-//! `docs/accepted-bypasses.toml`: the ways past the rules that are accepted, and what a strict check
-//! says to each.
+//! `docs/accepted-bypasses.toml`: the accepted ways around the rules, and the answer of a strict check to
+//! each.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ struct Bypass {
     id: String,
     example: String,
     why: String,
-    /// What a strict check answers.
+    /// The answer of a strict check.
     #[serde(default = "ask")]
     strict: String,
 }

@@ -1,5 +1,4 @@
-//! Texts that fuzzing starts from and has found (`fuzz/seeds`): each is answered, within
-//! the bounds of work.
+//! Seeds and findings of fuzzing (`fuzz/seeds`): the policy answers each within its bounds of work.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +7,7 @@ use sprag_policy::packs::PACKS;
 use sprag_policy::{KnownPaths, Pattern, Rule, RuleFile, RuleSet, Strictness, Subject, match_script};
 use sprag_shell::{Script, ShellStart};
 
-/// Commands of one text at most; paths and doubts come with commands.
+/// The limit on commands of one text; paths and doubts belong to commands.
 const COMMANDS: usize = 4096;
 
 #[test]

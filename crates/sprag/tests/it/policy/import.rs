@@ -1,4 +1,4 @@
-//! `sprag policy import`: the rules of clients, taken over; what is not is told.
+//! `sprag policy import`: takes over rules of clients, and reports the rules that it cannot take over.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -143,7 +143,7 @@ fn what_is_printed_is_a_rule_file() {
     );
     let skipped = &told["skipped"][0];
     assert_eq!((&skipped["line"], &skipped["text"]), (&4.into(), &"Bash(curl * | sh)".into()));
-    // The denied command is denied, in whatever way it is written.
+    // The denied command is denied in every form.
     let printed = sandbox.run(&["policy", "import", "claude"]);
     let file = sandbox.write("rules.toml", &printed.stdout);
     let args = ["policy", "explain", "--json", "--config", file.to_str().unwrap(), "cd x && sudo git push"];
@@ -178,7 +178,7 @@ fn an_import_is_written_and_replaced() {
     fs::write(&settings, SETTINGS.replace("git push:*", "git push")).unwrap();
     let ran = sandbox.run(&write);
     assert!(ran.stdout.starts_with("~ claude-deny-bash-git-push\n"), "{}", ran.stdout);
-    // A file that is named is meant.
+    // An explicit file name counts.
     let named = ["policy", "import", "claude", project.to_str().unwrap(), "--write"];
     let ran = sandbox.run(&named);
     assert!(ran.stdout.contains("+ claude-allow-bash-git-show\n"), "{}", ran.stdout);
@@ -189,7 +189,7 @@ fn an_import_is_written_and_replaced() {
 fn no_agent_writes_an_import() {
     let sandbox = Sandbox::new();
     sandbox.write_home(".claude/settings.json", SETTINGS);
-    // This test calls the hook itself, so it is the client now, and what it starts is below one.
+    // This test calls the hook itself, so it counts as the client, and its processes run below a client.
     sandbox.bash("s", "make");
     let ran = sandbox.run(&["policy", "import", "claude", "--write"]);
     assert_eq!(ran.code, 1);

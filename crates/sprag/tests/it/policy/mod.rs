@@ -1,5 +1,5 @@
-//! `sprag policy`: what people and programs are told of a command. The eighteen ways to write one are
-//! a story of their own: a gate sees through all of them.
+//! `sprag policy`: its output about a command, for people and programs. A separate story has the eighteen
+//! ways to write a command, all of which a gate recognises.
 
 mod accepted_bypasses;
 mod fuzz_seeds;

@@ -1,4 +1,4 @@
-//! The built-in rule packs: every one can be read, and every rule does what its examples say.
+//! The built-in rule packs: each can be read, and every rule matches its examples.
 
 use std::collections::BTreeSet;
 
@@ -59,7 +59,7 @@ fn all_packs_together_are_one_set() {
     assert_eq!(set.len(), all.len());
 }
 
-/// A hook asks only the rules its call concerns. That must make no difference.
+/// A hook evaluates only the rules that can match its call. The result must be the same as with all rules.
 #[test]
 fn a_few_rules_answer_as_all_of_them_do() {
     let rules = rule_files::rules(&Packs::All, None).unwrap();

@@ -1,11 +1,11 @@
-//! The shell model against bash itself: what `bash -n` accepts has no `parse` doubt, and the command
-//! in the middle of it is found.
+//! The shell model compared with bash: a text that `bash -n` accepts has no `parse` doubt, and the model
+//! finds the command inside it.
 
 use std::process::Command;
 
 use sprag_shell::{DoubtKind, Script, ShellStart};
 
-/// Statements to be put into each other; `%%` is where another one goes.
+/// Statements to nest; `%%` marks the place for another one.
 const SHAPES: &[&str] = &[
     "%%",
     "a %% b",
@@ -54,8 +54,8 @@ const SHAPES: &[&str] = &[
     "while read -r l; do %%\ndone <<< \"$x\"",
 ];
 
-/// What bash accepts and the parser does not: it splits arithmetic into words before it knows where
-/// a substitution in it ends.
+/// Texts that bash accepts and the parser does not: the parser splits arithmetic into words before it knows
+/// where a substitution ends.
 const EXCEPTIONS: &[&str] =
     &["(( i = (1 << 2) + $(case", "(( i = (1 << 2) + $(cat <<'E'", "(( i = (1 << 2) + $(echo"];
 
@@ -67,14 +67,14 @@ fn what_bash_accepts_is_no_parse_error() {
     for (outer, inner) in pairs {
         let text = outer.replace("%%", &inner.replace("%%", "gh issue close 1"));
         let said = Command::new("bash").args(["-n", "-c", &text]).output().unwrap();
-        // A heredoc without its end is only warned about.
+        // Bash only warns about a heredoc without an end.
         if !said.status.success() || !said.stderr.is_empty() {
             continue;
         }
         tried += 1;
         let script = Script::parse(&text, &ShellStart::default());
         let parse = script.doubts.iter().any(|doubt| doubt.kind == DoubtKind::Parse);
-        // Functions that are not called are not reached, and arguments are no commands.
+        // Functions without a call never run, and arguments are not commands.
         let runs = [outer, inner]
             .iter()
             .all(|shape| shape.contains("%%") && !shape.starts_with("function") && !shape.starts_with("a "));

@@ -1,5 +1,5 @@
-//! Lines of every kind that version 0.1 leaves on a disk, as it wrote them. Every later version reads them and
-//! writes them again byte for byte. Nobody changes a line of these files; a new kind or a new field adds lines.
+//! Lines of every kind of record that version 0.1 writes, byte for byte. Every later version reads them and
+//! writes the same bytes. Lines of these files never change; a new kind or field adds lines.
 
 mod variants;
 
@@ -50,12 +50,12 @@ const TRACE: &str = include_str!("trace.jsonl");
 const GOVERN: &str = include_str!("govern.jsonl");
 const JOURNAL: &str = include_str!("journal.jsonl");
 const RUN: &str = include_str!("run.jsonl");
-/// Two runs from their start to their end, in the order of their files.
+/// Two runs from start to end, in the order of their files.
 const RUNS: &str = include_str!("runs.jsonl");
 const NOTES: &str = include_str!("notes.jsonl");
 const FLOATS: &str = include_str!("floats.jsonl");
 
-/// Files of the log of a clone, and of a user.
+/// Files of the log of a clone and of a user.
 const LOG: [&str; 4] = [MEMORY, INTENT, TRACE, GOVERN];
 
 fn parsed(text: &str) -> Vec<Record> {
@@ -127,7 +127,7 @@ fn every_record_of_a_whole_run_moves_it_and_the_run_ends_settled() {
     }
 }
 
-/// The state that the host reads from a journal of this one line.
+/// Returns the state that the host reads from a journal with this one line.
 fn state_of(line: &str, path: &Path) -> Session {
     fs::write(path, format!("{line}\n")).unwrap();
     let (loaded, records) = journal::read(path).unwrap();
@@ -151,7 +151,7 @@ fn every_part_of_the_state_of_a_session_reads_and_writes_the_same_bytes() {
         let whole = session.whole();
         for (name, value) in set {
             assert!(known.contains(&name), "`{name}` is no part of the state: {line}");
-            // A session leaves out a part that is as it began.
+            // A session omits a part that still has its initial value.
             if let Some(written) = whole.get(&name) {
                 assert_eq!(written.to_string(), value.to_string(), "{line}");
                 found.insert(name);
@@ -167,17 +167,17 @@ fn every_event_of_a_session_has_a_line_and_counts_for_its_session() {
     let records = parsed(JOURNAL);
     let events: BTreeSet<&str> = EventKind::ALL
         .into_iter()
-        // A report writes a kind of its own. Sprag writes no tick.
+        // A report has its own kind of record. Sprag writes no tick.
         .filter(|kind| !matches!(kind, EventKind::Reported | EventKind::Tick))
         .map(EventKind::name)
         .chain(variants::REPORTS.iter().copied())
-        // A session keeps what it learned for itself alone.
+        // A journal also has the learnings that are only for its session.
         .chain(["snapshot", "warned", "learning.accepted", "learning.rejected"])
         .collect();
     assert_eq!(kinds_of(&records), events);
     for record in records.iter().filter(|record| record.kind != "snapshot") {
         assert!(changes::<SessionList>(&[], record), "{record:?}");
-        // `sprag explain` knows these two by their names alone.
+        // `sprag session explain` knows these two only by their names.
         let told = history::sentence(record).unwrap();
         let is_known = !told.starts_with(&format!("`{}`", record.kind));
         assert!(is_known || ["answered", "went"].contains(&record.kind.as_str()), "{told}");
@@ -202,7 +202,7 @@ fn reads<T: DeserializeOwned>(body: &Value) -> Option<T> {
     serde_json::from_value(body.clone()).ok()
 }
 
-/// A record whose kind and body are written again by the one type that reads them.
+/// Returns a record whose kind and body the type that reads them has written again.
 fn retyped(record: &Record) -> Option<Record> {
     fn written<T: TypedRecord>(record: &Record) -> Option<(&'static str, Value)> {
         T::read(record).map(|read| (read.kind(), read.body()))
@@ -247,7 +247,8 @@ fn a_record_of_a_later_version_stays_as_it_is_and_no_type_reads_it() {
     }
 }
 
-/// Whether a record changes a fold of those before it. A fold reads only the kinds that it names.
+/// Reports whether a record changes a fold of the records before it. A fold reads only the kinds that it
+/// names.
 fn changes<P: Projection>(before: &[Record], record: &Record) -> bool {
     if !P::KINDS.iter().any(|prefix| record.kind.starts_with(prefix)) {
         return false;
@@ -261,7 +262,7 @@ fn changes<P: Projection>(before: &[Record], record: &Record) -> bool {
     serde_json::to_value(&state).unwrap() != old
 }
 
-/// Folds that a record changes, by their names.
+/// Returns the names of the folds that a record changes.
 fn changed(before: &[Record], record: &Record) -> BTreeSet<&'static str> {
     macro_rules! folds {
         ($($fold:ty),+ $(,)?) => {
@@ -321,7 +322,7 @@ const FOLDED: &[(&str, &str, &[&str])] = &[
     ("trace.seen", "", &["trace-open"]),
 ];
 
-/// Kinds that no fold takes as a whole: people read them, or another test reads them here.
+/// Kinds that no fold takes as a whole: people read them, or another test here reads them.
 const UNFOLDED: &[&str] = &[
     "document.loaded",
     "intent.accepted",
@@ -347,10 +348,10 @@ fn every_record_changes_the_folds_that_it_is_for() {
     assert_eq!(kinds_of(&all), told.collect());
     for (kind, first, folds) in FOLDED {
         let before: Vec<Record> = all.iter().filter(|record| record.kind == *first).cloned().collect();
-        // One story has all its lines here. Of the others the lines before are missing.
+        // One story has all its lines here. The earlier lines of the others are missing.
         let is_later = ["trace.judged", "trace.final"].contains(kind);
         let records = all.iter().filter(|record| record.kind == *kind && (!is_later || is_of_story(record)));
-        // A check that passes by itself teaches nothing, and the fold leaves it out.
+        // An episode whose check passed teaches nothing, and the fold omits it.
         for record in records.filter(|record| *kind != "episode" || record.body["outcome"] != "passed") {
             let changed = changed(&before, record);
             assert!(
@@ -385,8 +386,8 @@ fn every_record_of_an_intent_tells_what_became_of_it() {
     }
 }
 
-/// `serde_json` reads some numbers with another last digit, and an untyped record writes that digit. The types
-/// hold shorter numbers and write the same ones.
+/// `serde_json` reads some numbers with another last digit, and an untyped record writes that digit. The
+/// types hold shorter numbers and write the same numbers.
 #[test]
 fn every_number_of_a_record_reads_as_it_was_written() {
     let [surfaced, policy] = &parsed(FLOATS)[..] else { panic!("{FLOATS}") };

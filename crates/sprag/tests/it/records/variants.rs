@@ -1,5 +1,5 @@
-//! Variants of written records, by the names they have on a disk. A new variant does not compile before this file
-//! lists it, and does not pass before a line shows it.
+//! Variants of written records, by their names on disk. A new variant does not compile before this file lists
+//! it, and the test fails before a line shows it.
 
 use std::collections::BTreeSet;
 
@@ -96,7 +96,7 @@ variants! {
     }
 }
 
-/// Commands that stood among the events before they had a kind of record of their own.
+/// Commands that were events before they got their own kind of record.
 const WORDS: &[&str] = &["hold", "release", "retry", "block", "skip", "go_on", "merge", "verify", "reset"];
 
 fn word(of: &StageCommand) -> &'static str {
@@ -106,7 +106,7 @@ fn word(of: &StageCommand) -> &'static str {
     }
 }
 
-/// A record does not hold the report that it is about. The compiler alone tells that no report is missing.
+/// A record does not hold its report. Only the compiler checks that no report is missing here.
 const _: fn(&Report) -> &'static str = report;
 
 /// Variants that lines show.
@@ -114,7 +114,7 @@ const _: fn(&Report) -> &'static str = report;
 struct Shown(BTreeSet<(&'static str, &'static str)>);
 
 impl Shown {
-    /// The line has the name at `written`, as a text or as the name of a member.
+    /// Adds the name if the line has it at `written`, as a text or as the name of a member.
     fn add(&mut self, list: &'static str, name: &'static str, written: &Value) {
         let is_written = written == name || written.get(name).is_some();
         assert!(is_written, "`{name}` of {list} is not what is written: {written}");

@@ -1,4 +1,5 @@
-//! What agents of a plan are told, leave for each other, and may not touch: real runs, with scripts as agents.
+//! Briefs of agents, handoffs between them, and files that they may not touch: real runs, with scripts as
+//! agents.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -14,7 +15,7 @@ use sprag_base::sha256::Sha256Sum;
 use crate::support::desk::Desk;
 use crate::support::{SPRAG, payload};
 
-/// Where an agent leaves what it was told.
+/// Returns a command that copies the brief of an agent, and the path of the copy.
 fn copy(desk: &Desk, name: &str) -> (String, PathBuf) {
     let path = desk.sandbox.home.join(name);
     (format!("cp \"$SPRAG_BRIEF\" {}", path.display()), path)
@@ -31,7 +32,7 @@ fn state_of<'a>(stdout: &'a str, stage: &str) -> Vec<&'a str> {
     own.map(|line| line[stage.len()..].trim()).collect()
 }
 
-/// Says on the record that something has happened to a stage, as whoever watches it does.
+/// Adds a record that something happened to a stage.
 fn happened(desk: &Desk, stage: &str, what: &Value) {
     let path = desk.sandbox.store().join("run/plans/p.jsonl");
     let mut text = fs::read_to_string(&path).unwrap();
@@ -42,7 +43,7 @@ fn happened(desk: &Desk, stage: &str, what: &Value) {
     fs::write(&path, text).unwrap();
 }
 
-/// Ends the run once it knows that the agent of `a` is at work, and says that its context is full.
+/// Kills the run once the agent of `a` is running, and records that its context is full.
 fn its_context_is_full(desk: &Desk, mut run: Child) {
     let mut heard = BufReader::new(run.stdout.take().unwrap()).lines();
     assert!(heard.any(|line| line.unwrap().split_whitespace().eq(["a", "running"])));
@@ -233,14 +234,14 @@ fn a_handoff_is_written_in_either_form_and_what_is_wrong_with_one_is_told() {
     sprag: no stage is worked at here, and none is named
       next: sprag handoff show STAGE
     ");
-    // The stage is merged and its worktree is gone: what lies about elsewhere is not of it.
+    // The stage is merged and its worktree is removed: files in another directory do not belong to it.
     desk.sandbox.write("mine", "x");
     assert_eq!(write("version: 2\nnext_actions: [look]\n").code, 0);
     let shown = desk.sandbox.run(&["handoff", "show", "a"]).stdout;
     assert!(!shown.contains("mine"), "{shown}");
 }
 
-/// A session of a stage, as its supervisor has it on record: started by this process.
+/// Records a session of a stage, as its supervisor does: this process started it.
 fn in_stage(desk: &mut Desk, stage: &str) {
     let stat = fs::read_to_string("/proc/self/stat").unwrap();
     let start: u64 = stat.rsplit(')').next().unwrap().split_whitespace().nth(19).unwrap().parse().unwrap();
@@ -328,7 +329,7 @@ fn a_candidate_that_changes_what_was_protected_meanwhile_does_not_land() {
     desk.git("commit -qm rules");
     let (looked_at, landed) = (pipe(&desk, "looked-at"), pipe(&desk, "landed"));
     let once = desk.sandbox.home.join("once");
-    // While the claim of `b` is looked at, `a` lands a mark on the file that `b` has changed.
+    // While Sprag checks the claim of `b`, `a` lands a mark on the file that `b` changed.
     let waits = format!(
         "test -e {0} || {{ touch {0}; echo up >{1}; cat {2}; }}",
         once.display(),

@@ -1,5 +1,5 @@
-//! Stages whose work is looked at by somebody else before it is merged, as whole stories. The client is one script that
-//! is the author, or the reviewer where it was given a place for a verdict.
+//! Stages with a review by another process before the merge, as whole stories. The client is one script: it
+//! is the reviewer if it has a path for a decision, else the author.
 
 use std::fs;
 
@@ -15,7 +15,8 @@ struct Deep {
 }
 
 impl Deep {
-    /// `$RUN` says in both scripts how often such a one has been started. What the author leaves is committed.
+    /// Makes a plan with both scripts. `$RUN` is the number of starts of each. The work of the author is
+    /// committed.
     fn new(author: &str, reviewer: &str) -> Deep {
         let mut desk = Desk::new();
         desk.sandbox.with_program(
@@ -55,7 +56,7 @@ impl Deep {
         self.desk.assert_all_landed_was_tested();
     }
 
-    /// Neither in the records nor among verdicts.
+    /// Asserts that neither the records nor the decisions contain a secret.
     fn assert_keeps_no_secret(&self) {
         let run = self.desk.sandbox.store().join("run");
         let verdicts = fs::read_dir(run.join("passes/reviews")).into_iter().flatten().flatten();

@@ -1,4 +1,4 @@
-//! Others who do something to what a run works with: to the target, to the trunk, to worktrees, to its records.
+//! Other processes that change the target, the trunk, worktrees or records of a run.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -53,7 +53,8 @@ fn what_others_commit_and_what_conflicts_is_brought_together_by_a_session_that_i
     let desk = Desk::new();
     let pipe = desk.pipe("pipe");
     let told = desk.sandbox.home.join("told");
-    // It also keeps a file that nobody else may change, which is theirs.
+    // The resolver keeps `README` of the plan. It also keeps `.sprag/kept` of the target, which no agent may
+    // change.
     let script = format!(
         "if grep -q '^# Brief: a plan, in conflict with its target' $SPRAG_BRIEF; then cp $SPRAG_BRIEF {}; git merge -q -X ours main; else echo ours >README; fi",
         told.display()
@@ -96,7 +97,7 @@ fn what_somebody_merges_by_hand_needs_no_session_any_more() {
     pipe.is_up();
     desk.sandbox.write("README", "theirs\n");
     desk.git("commit -qam theirs");
-    // What makes the loop look is the other stage.
+    // The other stage wakes the loop.
     pipe.go_on();
     other.is_up();
     desk.git("merge -q -X theirs refs/sprag/p/trunk");
@@ -192,7 +193,7 @@ fn a_worktree_that_a_person_deletes_under_an_agent_ends_that_agent_and_not_the_s
     pipe.is_up();
     other.is_up();
     fs::remove_dir_all(desk.sandbox.project.join(".worktrees/a")).unwrap();
-    // Its agent goes on as if nothing had happened; what makes the loop look is the other stage.
+    // The agent continues as if nothing happened. The other stage wakes the loop.
     pipe.go_on();
     other.go_on();
     assert_eq!(run.wait().unwrap().code(), Some(0));
@@ -208,7 +209,8 @@ fn a_disk_that_is_full_ends_the_run_with_a_word_and_loses_nothing() {
     ]);
     let plan = desk.sandbox.home.join("plan.md");
     let mut full = 0;
-    // A bound on the size of files: the records are the longest, and come to it at another place each time.
+    // A limit on the size of files: the records are the longest and reach the limit at a different place each
+    // time.
     for blocks in [6, 9, 12, 15, 18, 21] {
         let script = format!(
             "trap '' XFSZ; ulimit -f {blocks}; exec {SPRAG} run {} --trust --foreground",
@@ -246,7 +248,7 @@ fn merged_is_what_git_has_and_not_what_was_written_down() {
     let log = desk.sandbox.store().join("run/plans/p.jsonl");
     let records = fs::read_to_string(&log).unwrap();
     assert!(records.contains(&first), "as which `a` is merged");
-    // The records say that it was merged as a commit the trunk has never had, or one that nobody has.
+    // The records name a merge commit that the trunk never had, or a commit that does not exist.
     for commit in [other, "1".repeat(40)] {
         fs::write(&log, records.replace(&first, &commit)).unwrap();
         let ran = desk.run();
@@ -260,7 +262,8 @@ fn merged_is_what_git_has_and_not_what_was_written_down() {
 #[test]
 fn what_is_red_as_a_commit_does_not_land_however_good_its_worktree_looks() {
     let desk = Desk::new();
-    // The commit is bad, and what stands beside it is not part of it.
+    // The commit lacks a file that the check needs; the ignored file in the worktree is not part of the
+    // commit.
     let script = "printf 'ignored/\\n' >.gitignore; mkdir -p ignored; echo PASS >ignored/t";
     desk.plan(&[desk.stage("a", &[], script, "grep -q PASS ignored/t")]);
     let ran = desk.run();
@@ -275,8 +278,8 @@ fn a_history_that_parted_from_the_trunk_in_several_ways_is_sent_back() {
         let files = format!("    files: [\"{id}/**\"]\n    acceptance");
         desk.stage(id, needs, script, "true").replace("    acceptance", &files)
     };
-    // It begins before the others have landed, and makes a merge by hand: its history parted from the trunk at two
-    // commits, and its tree is that of one of them.
+    // The stage starts before the others have landed and makes a merge by hand. Its history has two merge
+    // bases with the trunk, and its tree equals one of them.
     let takes = "until git cat-file -e refs/sprag/p/trunk:a/one && git cat-file -e refs/sprag/p/trunk:b/two; do sleep 0.1; done 2>/dev/null; \
         H=$(git log --format=%H --grep='^a$' -1 refs/sprag/p/trunk); J=$(git log --format=%H --grep='^b$' -1 refs/sprag/p/trunk); \
         B=$(git merge-base refs/sprag/p/trunk $(git commit-tree -p HEAD -p $H -p $J -m x HEAD^{tree})); \
@@ -341,7 +344,7 @@ fn a_daemon_whose_records_somebody_else_writes_to_ends_and_the_next_one_goes_on(
     desk.plan(&[desk.stage("a", &[], &format!("echo a >a; {}", pipe.wait()), "test -f a")]);
     let run = desk.start_heard();
     pipe.is_up();
-    // As another daemon would that takes itself for the one that rules.
+    // Another daemon that believes it holds the lock would write like this.
     let log = desk.sandbox.store().join("run/plans/p.jsonl");
     let line = "{\"v\":1,\"kind\":\"later.kind\",\"id\":\"\",\"at\":\"2026-11-16T10:00:00.000Z\"}\n";
     File::options().append(true).open(log).unwrap().write_all(line.as_bytes()).unwrap();
@@ -362,7 +365,7 @@ fn a_reference_that_somebody_left_locked_is_told_and_moves_once_the_lock_is_gone
     let (told, config) =
         (desk.sandbox.home.join("told"), desk.sandbox.home.join(".config/sprag/config.toml"));
     fs::create_dir_all(config.parent().unwrap()).unwrap();
-    // Whoever is told looks at what is shown, and takes the lock away.
+    // The notification command shows the status and removes the lock.
     let help = format!(
         "echo \"$1\" >{told}; {SPRAG} status >>{told}; rm {lock}",
         told = told.display(),

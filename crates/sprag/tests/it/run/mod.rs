@@ -1,4 +1,4 @@
-//! Plans that are run: real git, real processes, agents that are small scripts.
+//! Plans with real git and real processes; agents are small scripts.
 
 mod agents;
 mod briefs;
@@ -73,7 +73,7 @@ fn a_conflict_is_resolved_by_a_session_that_is_told_of_it() {
             "if grep -q '^## Conflict' $SPRAG_BRIEF; then git merge -q -X ours refs/sprag/p/trunk; echo kept >>merged; else echo {id} >README; fi"
         )
     };
-    // What the trunk brings in is not the stage's; what the resolver writes is.
+    // Changes from the trunk do not count against the scope of the stage; changes of the resolver do.
     let scoped = |id: &str| {
         desk.stage(id, &[], &script(id), "true")
             .replace("    acceptance", "    files: [README, merged]\n    acceptance")
@@ -160,7 +160,7 @@ fn a_killed_run_goes_on_and_no_agent_works_twice() {
     assert_eq!(fs::read_to_string(&pipe).unwrap(), "up\n");
     kill_process(Pid::from_child(&first), Signal::KILL).unwrap();
     first.wait().unwrap();
-    // The agent has outlived the one that wanted it, and is let go on.
+    // The agent has outlived the first daemon, and the second one lets it continue.
     let mut second = desk.start();
     fs::write(&pipe, "go\n").unwrap();
     assert!(second.wait().unwrap().success());
@@ -185,7 +185,7 @@ fn two_runs_at_once_are_one_too_many_and_a_stage_stays_in_its_scope() {
     assert_eq!(second.code, 1);
     assert!(second.stderr.contains("plan `p` is being run in this clone already"), "{}", second.stderr);
     fs::write(&pipe, "go\n").unwrap();
-    // What it is sent back for, it does again: the pipe has to be served each time.
+    // After each rejection the agent does the same again, so the pipe must be served each time.
     for _ in 0..3 {
         assert_eq!(fs::read_to_string(&pipe).unwrap(), "up\n");
         fs::write(&pipe, "go\n").unwrap();
@@ -230,7 +230,7 @@ fn who_took_longest_in_an_earlier_run_is_begun_first_in_the_next() {
         records.iter().find(begins).unwrap()["body"]["effect"]["stage"].as_str().unwrap().to_owned()
     };
     begun(std::slice::from_ref(&slow));
-    // It has taken an age: all that follows its beginning was written down that much later.
+    // The stage seems to have taken very long: all later records get a much later time.
     let mut has_begun = false;
     let lines: Vec<String> = desk
         .records()

@@ -1,11 +1,11 @@
-//! A run as other programs draw it: `sprag run spans`.
+//! A run as spans for other programs: `sprag run spans`.
 
 use serde_json::{Value, json};
 
 use crate::support::SPRAG;
 use crate::support::desk::Desk;
 
-/// Name, parent and error of every span of the last run.
+/// Returns name, parent and error of every span of the last run.
 fn drawn(spans: &[Value]) -> Vec<(String, String, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let name_of =

@@ -1,5 +1,5 @@
-//! Checks in stories: `check NAME passes|fails [PROFILE] [optional]`. A check is configured when it is
-//! first named. What it says of a tree it says for good, as the program keeps it.
+//! Checks in stories: `check NAME passes|fails [PROFILE] [optional]`. The first mention of a check configures
+//! it. Its result for a tree never changes, because the program keeps it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -46,7 +46,7 @@ impl Told {
         .unwrap()
     }
 
-    /// In the user's own file: a project that nobody trusts has no say.
+    /// Writes the check into the user's configuration, because an untrusted project cannot add checks.
     pub(crate) fn configure(&self, sandbox: &Sandbox) {
         sandbox.write(
             &format!("../says-{}", self.name),
@@ -63,7 +63,7 @@ impl Told {
     }
 }
 
-/// Adds to the end of the user's configuration, once.
+/// Appends to the user's configuration, once.
 pub(crate) fn add(sandbox: &Sandbox, text: &str) {
     let file = sandbox.home.join(".config/sprag/config.toml");
     fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -73,23 +73,23 @@ pub(crate) fn add(sandbox: &Sandbox, text: &str) {
     }
 }
 
-/// How often a check was run.
+/// Returns the number of runs of a check.
 pub(crate) fn runs(sandbox: &Sandbox, name: &str) -> usize {
     let path = sandbox.project.join(format!("../runs-{name}"));
     fs::read_to_string(path).unwrap_or_default().lines().count()
 }
 
-/// The same for the core, which runs nothing.
+/// The checks of the core player, which runs no commands.
 #[derive(Default)]
 pub(crate) struct Checks {
     known: Vec<Told>,
-    /// By tree and check.
+    /// Results by tree and check.
     found: BTreeMap<(usize, String), bool>,
-    /// Everything ever written.
+    /// The number of all writes.
     pub writes: usize,
-    /// What is in no commit.
+    /// Files that are in no commit.
     pub uncommitted: BTreeSet<String>,
-    /// By session.
+    /// Changed paths by session.
     pub paths: BTreeMap<String, BTreeSet<String>>,
 }
 

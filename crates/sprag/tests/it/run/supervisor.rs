@@ -1,5 +1,5 @@
-//! The keeper of an agent: it starts it once, keeps its words, and leaves nothing of it behind, however it
-//! or the keeper itself ends.
+//! The supervisor of an agent: it starts the agent once and keeps its output. It leaves no process behind,
+//! however the agent or the supervisor ends.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -72,7 +72,7 @@ impl Desk {
             .unwrap()
     }
 
-    /// A pipe that an agent writes to: reading it waits for as long as it takes.
+    /// Makes a pipe that an agent writes to. A read blocks until it does.
     fn pipe(&self, name: &str) -> PathBuf {
         let path = self.sandbox.home.join(name);
         assert!(self.sandbox.command("mkfifo").arg(&path).status().unwrap().success());
@@ -88,7 +88,7 @@ fn exit_of(site: &SessionDir) -> (ExitStatus, EndedBy) {
 }
 
 fn lives(pid: &str) -> bool {
-    // A process that nobody has taken notice of yet does nothing any more.
+    // A zombie process does nothing any more.
     fs::read_to_string(format!("/proc/{}/stat", pid.trim())).is_ok_and(|stat| !stat.contains(") Z "))
 }
 
@@ -229,7 +229,7 @@ fn an_agent_whose_folder_is_cleared_away_is_ended() {
     while site.agent().is_none() {
         std::thread::yield_now();
     }
-    // Whoever looks now finds that nobody has the session, and starts another agent in its place.
+    // Without the folder no process owns the session, and a daemon would start another agent.
     fs::remove_dir_all(site.dir()).unwrap();
     assert_eq!(keeper.wait().unwrap().code(), Some(1), "nobody hears how it went");
     assert!(!lives(&agent));

@@ -1,4 +1,4 @@
-//! `sprag store clean` and runs: what is over goes when it is old, and nothing that somebody may want.
+//! `sprag store clean` and runs: it removes old finished runs, and keeps everything that a user may need.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -12,7 +12,7 @@ use sprag_orchestrator::lock;
 
 use crate::support::desk::Desk;
 
-/// A run that is over and landed, as if it had been years ago.
+/// Returns a finished and landed run that looks years old.
 fn finished() -> Desk {
     let desk = Desk::new();
     desk.git("switch -q -c elsewhere");
@@ -87,7 +87,7 @@ fn a_run_that_is_over_goes_when_it_is_old_and_its_plan_can_be_run_again() {
 fn a_run_that_has_not_landed_or_is_not_over_stays() {
     let desk = Desk::new();
     desk.plan(&[desk.stage("a", &[], "export GIT_COMMITTER_DATE=2020-01-01T00:00:00Z; echo a >a", "true")]);
-    // The target is checked out: only a person moves it.
+    // The target is checked out, so only a person moves it.
     assert_eq!(desk.run().code, 0);
     grow_old(&desk);
     let told = desk.sandbox.run(&["store", "clean"]).stdout;
@@ -113,7 +113,7 @@ fn old(path: &Path) {
     File::open(path).unwrap().set_modified(SystemTime::now() - Duration::from_secs(90 * 86_400)).unwrap();
 }
 
-/// Commits all there is in a checkout, years ago.
+/// Commits all files of a checkout with a date years ago.
 fn commit(desk: &Desk, dir: &Path, file: &str) -> String {
     fs::write(dir.join(file), file).unwrap();
     for args in [&["add", "-A"][..], &["commit", "-qm", file]] {
@@ -138,7 +138,7 @@ fn nothing_goes_that_somebody_may_want_and_each_is_saved_by_the_command_that_is_
     let loose = commit(&desk, &trees.join("loose"), "loose");
     desk.git("worktree add -q --detach .worktrees/made");
     let unmerged = commit(&desk, &trees.join("made"), "unmerged");
-    // An agent calls its branches as it likes.
+    // An agent may choose any branch name.
     let evil = "heads/sprag/$(id>evil)/work";
     for name in [evil, "heads/sprag/alone/work", "sprag/old/salvage/a/1", "sprag/old/cand/1"] {
         desk.git(&format!("update-ref refs/{name} {unmerged}"));
@@ -210,7 +210,7 @@ fn runs_are_left_alone_while_one_goes_on_and_by_agents() {
     assert!(ran.stdout.starts_with(&told), "{}", ran.stdout);
     assert_eq!(desk.sandbox.json(&["store", "clean", "--json"])["runs"], json!({"at_work": pid}));
     drop(rule);
-    // From here on this process is a client.
+    // From here on this process counts as a client.
     desk.sandbox.event("s", "SessionStart", json!({"source": "startup"}));
     let ran = desk.sandbox.run(&["store", "clean"]);
     assert_eq!(ran.code, 1, "{}", ran.stdout);
@@ -223,7 +223,7 @@ fn terminals_in_which_nobody_is_left_are_ended() {
     let server = tmux::server(&desk.sandbox.store().join("run"));
     let ask = |args: &[&str]| desk.sandbox.command("tmux").args(["-L", &server]).args(args).output();
     let Ok(started) = ask(&["new-session", "-d", "sleep 1000"]) else {
-        // No tmux here, and so no terminals either.
+        // Without tmux there are no terminals.
         return;
     };
     assert!(started.status.success());

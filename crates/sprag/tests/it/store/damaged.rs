@@ -1,5 +1,5 @@
-//! Runs to which everything happens that can: agents that crash, hang, clash and fail, and a run that is killed at any
-//! time. Whatever dies, nothing is lost, nothing is done twice and nothing is left behind.
+//! Runs with all failures: agents that crash, hang, conflict and fail, and a run that is killed at any time.
+//! No work is lost or done twice, and no process or file is left behind.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,14 +13,14 @@ use sprag_base::result::Discard as _;
 
 use crate::support::desk::Desk;
 
-/// The last state of every stage, as the run told it.
+/// Returns the last state of every stage from the output of the run.
 fn states(told: &str) -> BTreeMap<String, String> {
     let lines = told.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     lines.map(|line| (text(&line["stage"]), text(&line["state"]))).collect()
 }
 
-/// Processes that were started for a session of this run.
+/// Returns the processes of sessions of this run.
 fn of_run(run: &str) -> Vec<String> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let has_it = |bytes: &Vec<u8>| {
@@ -33,25 +33,25 @@ fn of_run(run: &str) -> Vec<String> {
         .collect()
 }
 
-/// What the agent of a stage of the large diamond does, by its place in it.
+/// Returns the script of the agent at a position in the large diamond.
 fn trouble(desk: &Desk, at: usize) -> String {
     let once = format!("{}/once-{at}", desk.sandbox.home.display());
     let first = |then: &str| format!("if [ ! -e {once} ]; then touch {once}; {then}; fi\n");
     let work = format!("mkdir -p out; echo {at} >out/s{at}");
     match at % 7 {
-        // Crashes after it has committed something, and before.
+        // The agent crashes after a commit, and before one.
         1 => format!("{}{work}", first("echo half >half; git add -A; git commit -qm half; exit 3")),
         2 => format!("{}{work}", first("kill -9 $$")),
-        // Its account has reached a limit, for a moment.
+        // The account of the agent reached a limit for a moment.
         3 => {
             let limited = r#"echo '{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":'$(date +%s)'}}'; echo '{"type":"result","is_error":true,"api_error_status":429}'; exit 1"#;
             format!("{}{work}", first(limited))
         }
-        // Changes what others change, too; whoever comes second is told, and merges.
+        // Two stages change the same file. The second one gets the conflict in its brief and merges.
         4 | 6 => format!(
             "if grep -q '^## Conflict' $SPRAG_BRIEF; then git merge -q -X ours refs/sprag/p/trunk; else {work}; echo {at} >README; fi"
         ),
-        // Does not what it should, until it is told.
+        // The work fails its check until the brief lists the failure.
         5 => format!("{work}; if grep -q '^## Failures to fix' $SPRAG_BRIEF; then echo good >out/g{at}; fi"),
         _ => work,
     }
@@ -76,10 +76,10 @@ fn a_large_diamond_ends_merged_or_with_a_person_whatever_its_agents_do() {
         let stage = if at % 7 == 3 { stage.replace(".sh]}", ".sh], stream: claude}") } else { stage };
         stages.push(stage);
     }
-    // Hangs for longer than it may take: whether it gets more is for a person to say.
+    // The agent exceeds its time budget, and a person must decide about more.
     let hangs = desk.stage("hangs", &["s2"], "sleep 600", "true");
     stages.push(format!("{hangs}    budget: {{time: 2s}}\n"));
-    // Nothing it does is ever good enough.
+    // The check of this stage always fails.
     stages.push(desk.stage("never", &["s1"], "date +%N >never", "false"));
     desk.plan(&stages);
     let ran = desk.run_with(&["--json"]);
@@ -105,7 +105,7 @@ fn a_large_diamond_ends_merged_or_with_a_person_whatever_its_agents_do() {
     assert_eq!(of_run(&desk.run_id()), Vec::<String>::new());
 }
 
-/// Another number each time, the same ones in every run.
+/// Returns the next pseudo-random number; the sequence is the same in every run.
 fn chance(state: &mut u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
@@ -128,7 +128,7 @@ fn a_run_that_is_killed_at_any_time_loses_nothing_and_does_nothing_twice() {
         ]);
         let mut is_over = false;
         while !is_over {
-            // Any time is as good as any other: what is looked at has to hold after each.
+            // The kill may come at any time: the assertions must hold after each.
             let until = Duration::from_millis(chance(&mut state) % 400);
             match code_unless_killed(desk.start(), until) {
                 Some(code) => {
@@ -156,7 +156,7 @@ fn a_run_that_is_killed_at_any_time_loses_nothing_and_does_nothing_twice() {
     }
 }
 
-/// How it ended by itself; `None` if it was killed, after that long.
+/// Returns the exit code, or `None` if the run was killed after this time.
 fn code_unless_killed(mut run: Child, until: Duration) -> Option<i32> {
     let (tell, told) = std::sync::mpsc::channel();
     let pid = Pid::from_child(&run);
@@ -179,7 +179,7 @@ fn of_many_worktrees_none_is_left_and_nothing_in_them_is_lost_whoever_dies() {
     desk.git("switch -q -c elsewhere");
     let once = |at: usize| format!("{}/once-{at}", desk.sandbox.home.display());
     let stage = |at: usize| {
-        // Every third crashes with work that is in no commit, and is begun again.
+        // Every third agent crashes with uncommitted work and starts again.
         let crash = match at % 3 {
             0 => format!("if [ ! -e {0} ]; then touch {0}; echo half >half-{at}; exit 3; fi", once(at)),
             _ => String::new(),
@@ -191,7 +191,7 @@ fn of_many_worktrees_none_is_left_and_nothing_in_them_is_lost_whoever_dies() {
     let mut state = 20_261_117;
     let mut is_over = false;
     while !is_over {
-        // Long enough for something to have happened, at any time of it; a long plan takes longer to be read.
+        // The time is long enough for some progress; reading a long plan takes longer.
         let until = Duration::from_millis((500 + chance(&mut state) % 2500) * (1 + count as u64 / 200));
         let code = code_unless_killed(desk.start(), until);
         is_over = code.is_some();

@@ -1,6 +1,6 @@
-//! Stops the world at every single write, sync, rename and removal the store makes, in turn, as
-//! `kill -9` or a full disk would, and goes on from there. The views at the end must be those of a
-//! run nobody disturbed, and nothing that was acknowledged may be missing or there twice.
+//! Stops the program at every single write, sync, rename and removal of the store, as `kill -9` or a full
+//! disk would, and continues from there. The final views must equal those of an undisturbed run. Every
+//! acknowledged record must exist exactly once.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -29,14 +29,14 @@ use sprag_policy::call::{InputCompleteness, ToolCall, ToolEffect, ToolRow};
 
 use crate::support::{CONFLICT, Sandbox};
 
-/// A disk that dies at its n-th operation, in the middle of a write if it is one.
+/// A disk that fails at its n-th operation, in the middle of a write if it is one.
 pub(crate) struct Dying {
     left: Cell<usize>,
     torn: Torn,
     is_dead: Cell<bool>,
 }
 
-/// How much of the last write still got through.
+/// The part of the last write that reached the disk.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Torn {
     Nothing,
@@ -49,12 +49,12 @@ impl Dying {
         Dying { left: Cell::new(left), torn, is_dead: Cell::new(false) }
     }
 
-    /// How many operations it has left.
+    /// Returns the number of remaining operations.
     pub(crate) fn left(&self) -> usize {
         self.left.get()
     }
 
-    /// Whether this operation still happens.
+    /// Reports whether this operation still happens.
     fn lives(&self) -> bool {
         if self.is_dead.get() {
             return false;
@@ -113,7 +113,8 @@ impl Disk for Dying {
 const TOOLS: &[ToolRow] =
     &[ToolRow { name: "Bash", effect: ToolEffect::Exec, paths: &[], command: Some("command") }];
 
-/// Two sessions: one leaves a debt, is moved into the log and ends; the other is told of it.
+/// Returns the script of two sessions. One leaves a debt, is moved into the log and ends; the other gets the
+/// message about the debt.
 fn script() -> Vec<(&'static str, Event)> {
     let call = ToolCall::new(TOOLS, "Bash", json!({"command": "make"}), None, InputCompleteness::Yes);
     let stop = || Event::StopRequested(StopRequest::default());
@@ -137,7 +138,7 @@ fn input(sandbox: &Sandbox, session: &str, event: Event) -> Input {
     Input { presence: Presence::Headless, ..input.within(&sandbox.project.display().to_string()) }
 }
 
-/// What everything comes to in the end.
+/// The final views of the store.
 #[derive(Debug, PartialEq)]
 struct Views {
     debts: Vec<(String, bool)>,
@@ -163,7 +164,7 @@ impl Run {
         World::new(&self.env, disk, Locations::find(&self.sandbox.project, &self.env).unwrap())
     }
 
-    /// Plays one event; false if the process died over it.
+    /// Plays one event; returns false if the process died during it.
     fn play(&self, disk: &dyn Disk, session: &str, event: &Event) -> bool {
         let world = self.world(disk);
         let input = input(&self.sandbox, session, event.clone());
@@ -178,7 +179,7 @@ impl Run {
         true
     }
 
-    /// Plays the script, dying once; whoever was killed is called again.
+    /// Plays the script with one death, and repeats the event that was killed.
     fn play_all(&mut self, disk: &Dying) {
         for (session, event) in script() {
             if disk.is_dead.get() {
@@ -188,7 +189,7 @@ impl Run {
             }
             self.acknowledged += 1;
         }
-        // A hold that was written but never heard of counts: one more stop may be needed to be let go.
+        // A hold that was written but never delivered counts, so one further stop may be needed.
         for _ in 0..2 {
             assert!(self.play(&RealDisk, "s-3", &Event::SessionEnded { why: Text::from("other") }));
         }

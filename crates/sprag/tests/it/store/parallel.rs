@@ -1,5 +1,5 @@
-//! Parallel hook processes are the normal case: no update is lost, none is torn, and a process
-//! killed at any moment takes nothing with it that was acknowledged.
+//! Parallel hook processes are the normal case: no update is lost or torn. A process that is killed at any
+//! moment loses no acknowledged record.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -34,7 +34,7 @@ fn call(sandbox: &Sandbox, id: usize) -> Value {
     payload("s", "PreToolUse", &sandbox.project, more)
 }
 
-/// Ids of the calls on record; every line must be a whole record.
+/// Returns ids of the recorded calls; every line must be a whole record.
 fn recorded_calls(sandbox: &Sandbox) -> Vec<String> {
     stored_lines(&sandbox.store())
         .iter()
@@ -65,8 +65,8 @@ fn a_hundred_with_half_of_them_killed_keep_every_acknowledged_record() {
     let mut chance = 17u32;
     for id in 0..100 {
         children.push(start(&sandbox, &call(&sandbox, id)));
-        // One of the last few started is killed, so that some die before they ran, some in the
-        // middle and some after they had answered. What is asserted holds in any case.
+        // This kills one of the last few processes, so that some die before they run, some in the middle and
+        // some after their answer. The assertions hold in all cases.
         chance = chance.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         if id % 2 == 1 {
             let back = (chance >> 16) as usize % 6;
@@ -80,7 +80,7 @@ fn a_hundred_with_half_of_them_killed_keep_every_acknowledged_record() {
             acknowledged.insert(format!("call-{id}"));
         }
     }
-    // A torn line is sealed by whoever comes next; it was never acknowledged.
+    // The next process seals a torn line, which was never acknowledged.
     sandbox.bash("s", "true");
     let lines = stored_lines(&sandbox.store());
     let records: Vec<Value> = lines.iter().filter_map(|line| serde_json::from_str(line).ok()).collect();

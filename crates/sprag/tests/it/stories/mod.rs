@@ -1,6 +1,6 @@
-//! Stories in data: each script in `stories/` is a list of `event | verdict`, and is played through
-//! the core alone, through the program as Claude Code and through the program as Codex. All three
-//! must tell the same story.
+//! Stories as data: each script in `stories/` is a list of `event | verdict`. The test plays it through the
+//! core alone, through the program as Claude Code, and through the program as Codex. All three must give the
+//! same verdicts.
 
 pub(crate) mod scripts;
 
@@ -62,7 +62,7 @@ pub(crate) fn play(script: &Script, player: &mut dyn Player) {
         let is_told_late = matches!(step, Step::Ran { .. }) && !player.knows_how_calls_end();
         let wanted =
             &if is_told_late && wanted.starts_with("note ") { "pass".to_owned() } else { wanted.clone() };
-        // What a command says beside its answer is for whoever ran it.
+        // The note of `verify` is output for the user, not a verdict.
         let told = match (step, told) {
             (Step::Verify, Told::Note(_)) => Told::Nothing,
             (_, told) => told,

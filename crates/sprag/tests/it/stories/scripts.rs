@@ -1,4 +1,4 @@
-//! The scripts in `stories/`, read: each line is `event | verdict`.
+//! The parser of the scripts in `stories/`: each line is `event | verdict`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,40 +12,40 @@ pub(crate) enum Step {
     Start(String),
     Prompt(String),
     Bash(String),
-    /// A command that was let through, and how it ended.
+    /// A command that the gates allowed, and whether it succeeded.
     Ran {
         command: String,
         well: bool,
     },
-    /// Writes a file of so many lines.
+    /// Writes a file with a number of lines.
     Grow {
         path: String,
         lines: u64,
     },
-    /// The user does, before or beside the session.
+    /// The user changes a file, before or during the session.
     Dirty {
         path: String,
         lines: u64,
     },
-    /// A tracker is used here.
+    /// The project uses a tracker.
     Tracker(String),
     TaskNew,
     TaskDone(String),
-    /// Hands in one good candidate, or one without form.
+    /// Submits one valid or one malformed candidate.
     Reflect {
         is_good: bool,
     },
     Skip(String),
     Observe(String),
-    /// What a check says from here on.
+    /// Sets the result of a check from here on.
     Check(stage_checks::Told),
     /// Runs the checks by hand.
     Verify,
-    /// Everything is committed.
+    /// Commits everything.
     Commit,
     SubagentStart,
     Review(Turn),
-    /// The same by an agent that the session's agent started.
+    /// A command of a sub-agent of the session.
     SubagentBash(String),
     /// The user sets a key.
     Config {
@@ -54,7 +54,7 @@ pub(crate) enum Step {
     },
     /// The client is about to ask its user about a command.
     Permission(String),
-    /// Writes a file, with conflict markers or without.
+    /// Writes a file, with or without conflict markers.
     Write {
         path: String,
         is_conflicted: bool,
@@ -72,28 +72,28 @@ pub(crate) enum Step {
         globs: Vec<String>,
     },
     Select(String),
-    /// Gives work to another agent.
+    /// Delegates work to another agent.
     Delegate,
-    /// What `AGENT_ROLE` says from here on.
+    /// Sets the value of `AGENT_ROLE` from here on.
     Role(String),
-    /// What the marker file says from here on.
+    /// Sets the content of the marker file from here on.
     Marker(String),
-    /// How strict the delegation gate is from here on.
+    /// Sets the strictness of the delegation gate from here on.
     Delegation(String),
     End,
-    /// Lets time pass. The program has no such lever: only the core plays on.
+    /// Lets time pass. The program cannot do this, so only the core plays on.
     Wait(i64),
 }
 
-/// What becomes of a review.
+/// A step of a review.
 #[derive(Debug)]
 pub(crate) enum Turn {
     ReviewerStarts,
     ReviewerStops,
-    /// Changes a file itself.
+    /// The reviewer changes a file itself.
     ReviewerWrites,
     ReviewerDecides(String),
-    /// The session's own agent tries.
+    /// The agent of the session tries to decide.
     AuthorDecides(String),
 }
 
@@ -107,7 +107,7 @@ impl Script {
         !self.lines.iter().any(|(_, step, _)| matches!(step, Step::Wait(_)))
     }
 
-    /// Whether a client has the events it is about.
+    /// Reports whether a client has the events of the script.
     pub(crate) fn suits(&self, client: &str) -> bool {
         client != "codex" || !self.lines.iter().any(|(_, step, _)| matches!(step, Step::TaskDone(_)))
     }

@@ -1,4 +1,4 @@
-//! A place to run plans in: a clone, a plan, and agents that are small scripts.
+//! A directory to run plans in: a clone, a plan, and small scripts as agents.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::{Ran, Sandbox};
 
-/// A clone, a plan in it, and agents that are small scripts.
+/// A clone, a plan in it, and small scripts as agents.
 pub(crate) struct Desk {
     pub sandbox: Sandbox,
 }
@@ -33,7 +33,8 @@ impl Desk {
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
     }
 
-    /// A stage whose agent is this script; each time it runs, it says so outside of the worktree.
+    /// Returns a stage whose agent runs this script. Each run of the agent leaves a mark outside the
+    /// worktree.
     pub(crate) fn stage(&self, id: &str, needs: &[&str], script: &str, acceptance: &str) -> String {
         let path = self.sandbox.home.join(format!("{id}.sh"));
         let ran = self.sandbox.home.join(format!("{id}.ran"));
@@ -78,7 +79,7 @@ impl Desk {
         command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap()
     }
 
-    /// A pipe on which an agent says that it is there, and waits to be let go on.
+    /// Makes a pipe on which an agent reports its start and waits for a signal to continue.
     pub(crate) fn pipe(&self, name: &str) -> Pipe {
         let path = self.sandbox.home.join(name);
         let made = self.sandbox.command("mkfifo").arg(&path).status().unwrap();
@@ -94,19 +95,19 @@ impl Desk {
         self.git(&format!("show refs/sprag/p/trunk:{path}"))
     }
 
-    /// How many records there are of a kind.
+    /// Returns the number of records of a kind.
     pub(crate) fn count(&self, kind: &str) -> usize {
         self.records().iter().filter(|record| record["kind"] == kind).count()
     }
 
-    /// Started, and listened to.
+    /// Starts a run with captured output.
     pub(crate) fn start_heard(&self) -> Child {
         let mut command = self.sandbox.command(env!("CARGO_BIN_EXE_sprag"));
         command.arg("run").arg(self.sandbox.home.join("plan.md")).args(["--trust", "--foreground"]);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
-    /// Its exit code, and what it said.
+    /// Returns the exit code, stdout and stderr of an ended run.
     pub(crate) fn ended(&self, run: Child) -> (i32, String, String) {
         let output = run.wait_with_output().unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -115,11 +116,11 @@ impl Desk {
 
     pub(crate) fn records(&self) -> Vec<Value> {
         let text = fs::read_to_string(self.sandbox.store().join("run/plans/p.jsonl")).unwrap();
-        // Half a line may be there that was being written when it could not.
+        // The last line may be incomplete if its write failed.
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
-    /// Every commit the trunk was moved to was found good as exactly that commit before.
+    /// Asserts that every commit of the trunk passed its checks as exactly that commit before it landed.
     pub(crate) fn assert_all_landed_was_tested(&self) {
         let records = self.records();
         let mut gates: Vec<(String, String)> = Vec::new();
@@ -154,13 +155,13 @@ pub(crate) struct Pipe {
 }
 
 impl Pipe {
-    /// What a script does to be waited for.
+    /// Returns the shell command by which a script waits.
     pub(crate) fn wait(&self) -> String {
         let path = self.path.display();
         format!("echo up >{path}; cat {path} >/dev/null")
     }
 
-    /// Until the agent is there.
+    /// Waits until the agent has started.
     pub(crate) fn is_up(&self) {
         assert_eq!(fs::read_to_string(&self.path).unwrap(), "up\n");
     }

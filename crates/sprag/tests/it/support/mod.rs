@@ -1,4 +1,4 @@
-//! A throwaway home and repository, and the program run in them with an environment from nothing.
+//! A temporary home and repository, and the program run in them with an empty environment.
 
 pub(crate) mod desk;
 pub(crate) mod players;
@@ -24,7 +24,7 @@ pub(crate) struct Sandbox {
     is_person: bool,
 }
 
-/// What a run of the program came to.
+/// The result of a run of the program.
 pub(crate) struct Ran {
     pub code: i32,
     pub stdout: String,
@@ -32,7 +32,7 @@ pub(crate) struct Ran {
 }
 
 impl Sandbox {
-    /// An empty git repository.
+    /// Makes an empty git repository.
     pub(crate) fn new() -> Sandbox {
         let sandbox = Sandbox::without_git();
         let done = sandbox.git(&["init", "-q", "-b", "main"]);
@@ -51,8 +51,8 @@ impl Sandbox {
         Sandbox { _temp: temp, home, project, vars, is_person: false }
     }
 
-    /// Hooks are called from a shell of a person's own, so that a test is nobody's client and may be
-    /// that person.
+    /// Calls hooks from a shell of a person, so that the test does not count as a client and may act as that
+    /// person.
     pub(crate) fn of_a_person(mut self) -> Sandbox {
         self.is_person = true;
         self
@@ -65,14 +65,14 @@ impl Sandbox {
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
             .env("HOME", &self.home)
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            // What a machine can confine agents with is not the same everywhere: who tells of it says so.
+            // Machines have different sandboxes, so tests that need one turn it on.
             .env("SPRAG_SANDBOX", "off")
             .envs(self.vars.iter().map(|(name, value)| (name, value)))
             .current_dir(&self.project);
         command
     }
 
-    /// Puts a program called `git` in front of the real one.
+    /// Puts a program `git` before the real one on PATH.
     pub(crate) fn with_git(&mut self, script: &str) {
         self.with_program("git", script);
     }
@@ -127,14 +127,14 @@ impl Sandbox {
         command.arg(script);
         ran(command, stdin)
     }
-    /// Runs and gives back the one JSON object on stdout.
+    /// Runs `sprag` and returns the one JSON object on stdout.
     pub(crate) fn json(&self, args: &[&str]) -> Value {
         let ran = self.run(args);
         serde_json::from_str(&ran.stdout)
             .unwrap_or_else(|error| panic!("{args:?}: {error}\n{}", ran.told(self)))
     }
 
-    /// Sends one event and gives back the reply.
+    /// Sends one event and returns the reply.
     pub(crate) fn hook(&self, client: &str, payload: &Value) -> Value {
         let ran = self.run_hook(client, payload.to_string().as_bytes());
         assert_eq!(ran.code, 0, "{}", ran.stderr);
@@ -149,7 +149,7 @@ impl Sandbox {
         self.event(session, "PreToolUse", json!({"tool_name": "Bash", "tool_input": {"command": command}}))
     }
 
-    /// Replaces what differs from run to run.
+    /// Replaces the parts that differ from run to run.
     pub(crate) fn plain(&self, text: &str) -> String {
         let root = self.project.parent().unwrap().display().to_string();
         mask_times(&text.replace(&root, "ROOT").replace(SPRAG, "SPRAG"))
@@ -157,7 +157,7 @@ impl Sandbox {
 }
 
 impl Ran {
-    /// Code, stdout and stderr together, for snapshots.
+    /// Returns code, stdout and stderr together, for snapshots.
     pub(crate) fn told(&self, sandbox: &Sandbox) -> String {
         let mut told = format!("exit {}\n", self.code);
         for (name, text) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
@@ -176,7 +176,7 @@ fn ran(mut command: Command, stdin: &[u8]) -> Ran {
     let bytes = stdin.to_vec();
     let writing = std::thread::spawn(move || pipe.write_all(&bytes));
     let output = child.wait_with_output().unwrap();
-    // A broken pipe is told by what the program printed.
+    // The output of the program is enough to detect a broken pipe.
     writing.join().unwrap().discard("a program may end without reading its input");
     Ran {
         code: output.status.code().unwrap_or(-1),
@@ -192,10 +192,10 @@ pub(crate) fn payload(session: &str, name: &str, cwd: &Path, mut more: Value) ->
     more
 }
 
-/// So few lines that nothing else is owed for them.
+/// A conflict with so few lines that it opens no other obligation.
 pub(crate) const CONFLICT: &str = "one\n<<<<<<< ours\ntwo\n=======\n>>>>>>> theirs\n";
 
-/// Lines of all journals and logs of a store.
+/// Returns the lines of all journals and logs of a store.
 pub(crate) fn stored_lines(store: &Path) -> Vec<String> {
     let mut lines = Vec::new();
     for dir in ["log", "journal"] {
@@ -207,7 +207,7 @@ pub(crate) fn stored_lines(store: &Path) -> Vec<String> {
     lines
 }
 
-/// `2026-11-15T09:01:01.000Z` becomes `TIME`, `09:01:01` at the start of a line `CLOCK`.
+/// Replaces `2026-11-15T09:01:01.000Z` by `TIME`, and `09:01:01` at the start of a line by `CLOCK`.
 fn mask_times(text: &str) -> String {
     let mut out = String::new();
     for line in text.split_inclusive('\n') {

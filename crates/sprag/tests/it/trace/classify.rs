@@ -1,4 +1,4 @@
-//! `sprag trace classify`: change sets as lines, commits, and what is staged.
+//! `sprag trace classify`: change sets as lines, commits and the index.
 
 use serde_json::{Value, json};
 
@@ -147,7 +147,7 @@ fn commits_ranges_and_what_is_staged_are_judged() {
     sandbox.git(&["add", "-A"]);
     let told = sandbox.json(&["trace", "classify", "--staged", "--json"]);
     assert_eq!(told["verdict"], "CHANGED");
-    // The first commit has nothing before it.
+    // The first commit has no parent.
     let told = sandbox.json(&["trace", "classify", "HEAD~1", "--json"]);
     assert_eq!(told["verdict"], "CHANGED");
     sandbox.write("logo.png", "x");
@@ -176,7 +176,7 @@ fn a_name_that_somebody_else_in_the_repository_uses_is_not_ours_to_change() {
     commit("the other half");
     let told = sandbox.json(&["trace", "classify", "HEAD~2..HEAD", "--json"]);
     assert_eq!((&told["verdict"], &told["proof"]["world"]), (&json!("PROVED"), &json!("tree")));
-    // A new name that somebody has for something else is not taken, either.
+    // A rename to a name that another file already uses for something else is not proved either.
     sandbox.write("other.py", "def take():\n    return 2\n");
     commit("something else");
     sandbox.write("lib/store.py", &library("take"));

@@ -1,11 +1,11 @@
-//! What is exported has the form of Agent Trace 0.1.0: what that form allows is written here anew, strictly,
-//! and nothing else may be in a record.
+//! Exported records have the form of Agent Trace 0.1.0. This test states the allowed form again, strictly,
+//! and rejects everything else.
 
 use serde_json::{Value, json};
 
 use super::work::Work;
 
-/// The members that an object may have, those it must have, and what each is.
+/// Checks the members of an object: allowed ones and required ones.
 fn members(value: &Value, must: &[&str], may: &[&str], place: &str) {
     let object = value.as_object().unwrap_or_else(|| panic!("{place} is no object: {value}"));
     for name in must {

@@ -1,5 +1,5 @@
-//! Killed at every write that the records of changes take: none is lost that was acknowledged, what is said
-//! twice around a death counts once, and the chain holds.
+//! Kills at every write of trace records: no acknowledged record is lost, a record that is written twice
+//! around a death counts once, and the chain stays valid.
 
 use std::fs;
 
@@ -45,7 +45,7 @@ impl Run {
         World::new(&self.env, disk, Locations::find(&self.sandbox.project, &self.env).unwrap())
     }
 
-    /// Whoever is killed over an event is called again.
+    /// Plays an event, and repeats it if the process was killed.
     fn play(&self, disk: &Dying, event: &Event) {
         let disks: [&dyn Disk; 2] = [disk, &RealDisk];
         for disk in disks {
@@ -82,7 +82,7 @@ impl Run {
         });
     }
 
-    /// What stands in the end: which lines of which commit.
+    /// Returns the kind and the line ranges of each current record.
     fn standing(&self) -> Vec<String> {
         let world = self.world(&RealDisk);
         let report = verify::verify(&world, || {}).unwrap();

@@ -1,5 +1,5 @@
-//! Every change is written down: what a call did, what was only found, what a commit has of it; and the
-//! records hold together.
+//! Sprag records every change: changes of a call, changes that it only found, and changes in a commit. The
+//! records form a valid chain.
 
 mod blame;
 mod classify;
@@ -38,12 +38,12 @@ fn an_edit_leaves_a_record_of_its_lines() {
     assert_eq!(ours(record)["declared_class"], "INTENT_EVOLUTION");
     let head = work.sandbox.git(&["rev-parse", "HEAD"]).stdout;
     assert_eq!(ours(record)["base"], String::from_utf8(head).unwrap().trim());
-    // No word of the file is in any record.
+    // No record contains text of the file.
     let lines = stored_lines(&work.sandbox.store());
     assert!(lines.iter().all(|line| !line.contains("and a half")), "{lines:?}");
 }
 
-/// Whoever takes up an intent is told what was done for it.
+/// `intent show` lists earlier work for the intent.
 #[test]
 fn an_intent_tells_what_was_done_for_it() {
     let work = Work::new();
@@ -54,7 +54,7 @@ fn an_intent_tells_what_was_done_for_it() {
     let shown = |id: &str| work.sandbox.run(&["intent", "show", id]).stdout;
     assert!(shown("INT-1").contains("Z notes.txt INTENT_EVOLUTION"), "{}", shown("INT-1"));
     assert!(!shown("INT-1").contains("src/a.rs"), "{}", shown("INT-1"));
-    // What the commit has is said once.
+    // Changes that a commit contains are listed once.
     work.shell("s", "git commit -qam work");
     assert_eq!(shown("INT-1").matches("notes.txt").count(), 1, "{}", shown("INT-1"));
     assert!(!shown("INT-A").contains("recent_trace"));
@@ -102,10 +102,10 @@ fn a_commit_makes_it_final() {
         .filter(|it| it["type"] == "supersedes")
         .map(|it| it["url"].as_str().unwrap().to_owned());
     assert!(superseded.clone().count() == 1 && superseded.into_iter().all(|url| provisional.contains(&url)));
-    // What is superseded is not shown unless it is asked for.
+    // Superseded records are shown only with `--all`.
     assert_eq!(work.sandbox.json(&["trace", "log", "--json"])["count"], 1);
     assert_eq!(work.sandbox.json(&["trace", "log", "--json", "--all"])["count"], 3);
-    // A second look finds nothing new.
+    // A second reindex finds nothing new.
     assert_eq!(work.sandbox.json(&["trace", "reindex", "--json"])["final"], 0);
     assert_eq!(work.verify().code, 0);
 }
@@ -134,7 +134,7 @@ fn what_a_command_did_is_the_sessions_and_what_nobody_saw_is_nobodys() {
     let work = Work::new();
     work.session("s", "INT-1");
     work.shell("s", "sed -i s/first/1st/ notes.txt && echo made > made.txt");
-    // Between two calls somebody is at the same files.
+    // Between two calls a person changes the same files.
     pass_time();
     work.sandbox.write("by-hand.txt", "x\n");
     work.stop("s");
@@ -153,7 +153,7 @@ fn what_a_command_did_is_the_sessions_and_what_nobody_saw_is_nobodys() {
         let who = &record["files"][0]["conversations"][0]["contributor"]["type"];
         assert_eq!(who, if is_known { "ai" } else { "unknown" });
     }
-    // Nothing has changed since: nothing more is said.
+    // Without a change since then there is no new record.
     let count = work.records().len();
     work.stop("s");
     assert_eq!(work.records().len(), count);
@@ -194,7 +194,7 @@ fn lines_of_two_sessions_in_one_commit_keep_their_intents() {
     assert_eq!(claimed, wanted);
 }
 
-/// Must-beat 17: blocks are hashed, and not single lines by their numbers.
+/// Must-beat 17: the trace hashes blocks, not single lines by number.
 #[test]
 fn the_trace_of_a_block_survives_a_move() {
     let block =
@@ -204,7 +204,7 @@ fn the_trace_of_a_block_survives_a_move() {
     work.write("s", "src/cart.rs", block);
     let written = work.records();
     let known = &written[0]["files"][0]["conversations"][0]["ranges"][0]["content_hash"];
-    // Somebody writes above it, before anything is committed.
+    // A person writes above the block before the commit.
     pass_time();
     work.sandbox.write("src/cart.rs", &format!("//! Carts.\n\nuse crate::price;\n\n{block}"));
     work.git("add -A && git commit -qm moved");
@@ -216,7 +216,7 @@ fn the_trace_of_a_block_survives_a_move() {
     let range = &record["files"][0]["conversations"][0]["ranges"][0];
     assert_eq!(&range["content_hash"], known);
     assert_eq!(*known, hash(block));
-    // The lines above are nobody's.
+    // The lines above belong to no intent.
     assert!(
         finals
             .iter()
@@ -245,7 +245,7 @@ fn a_refactoring_that_is_none_holds_the_stop() {
     assert!(!after["reason"].as_str().unwrap_or_default().contains("declared as a refactoring"), "{after}");
 }
 
-/// To some a comment is a promise.
+/// In some projects a comment is a promise about behaviour.
 #[test]
 fn comments_count_where_they_are_behaviour() {
     for (setting, verdict) in [("false", "PROVED"), ("true", "CHANGED")] {
@@ -258,8 +258,8 @@ fn comments_count_where_they_are_behaviour() {
         let judged = work.records().into_iter().find(|it| ours(it)["source"] == "stop").unwrap();
         assert_eq!(ours(&judged)["verdict"], verdict, "{judged}");
         let told = held["reason"].as_str().unwrap_or_default();
-        assert_eq!(told.contains("at `src/a.rs:2`: `Never fails.` was added"), setting == "true", "{held}");
-        // What is laid out anew says the same.
+        assert_eq!(told.contains("at `src/a.rs:2`: `Never fails.` is new"), setting == "true", "{held}");
+        // A change of layout is not a change of behaviour.
         work.edit("s", "src/a.rs", "    // Never fails.\n", "");
         work.edit("s", "src/a.rs", "    one();\n", "        one();\n");
         assert!(!work.stop("s").to_string().contains("declared as a refactoring"));
@@ -335,7 +335,7 @@ fn the_commands_tell_people_too() {
     };
     let map = work.sandbox.json(&["trace", "map", "--json"]);
     assert_eq!(states(&map)[..2], ["INT-1 covered", "INT-2 uncovered"]);
-    // Another meaning, and none.
+    // The intent changes its meaning, and then disappears.
     let text = work.text(".sprag/intents.yaml");
     work.sandbox.write(".sprag/intents.yaml", &text.replacen("name: work", "name: other work", 1));
     assert_eq!(states(&work.sandbox.json(&["trace", "map", "--json"]))[0], "INT-1 suspect");
@@ -349,7 +349,7 @@ fn the_commands_tell_people_too() {
     assert!(missing.stderr.contains("next: sprag trace log"), "{}", missing.stderr);
 }
 
-/// File times tick coarsely: what comes next is later than that.
+/// Waits until file times have advanced, because they have a coarse resolution.
 fn pass_time() {
     let dir = tempfile::tempdir().unwrap();
     let stamp = |name: &str| {
@@ -358,7 +358,7 @@ fn pass_time() {
     };
     let first = stamp("a");
     let mut at = 0;
-    // As long as anybody counts as having done something at the time of a command.
+    // The time must exceed the window in which a change may count as made during a command.
     while stamp(&format!("b{at}")).duration_since(first).unwrap_or_default()
         < std::time::Duration::from_millis(40)
     {

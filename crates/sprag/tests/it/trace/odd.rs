@@ -1,4 +1,4 @@
-//! Whatever a repository brings along: records stay what they are, and nobody waits or falls over.
+//! Unusual repositories: records stay valid, and no command hangs or crashes.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -72,7 +72,7 @@ fn a_link_is_where_it_leads_and_a_pipe_is_not_opened() {
     let outside = work.sandbox.home.join("outside.txt");
     fs::write(&outside, "secret\n").unwrap();
     symlink(&outside, root.join("away")).unwrap();
-    // What is written through a link is written where it leads.
+    // A write through a link changes the target.
     work.call("s", "Write", json!({"file_path": root.join("link"), "content": "x\n"}), || {
         fs::write(root.join("link"), "x\n").unwrap();
     });
@@ -112,7 +112,7 @@ fn a_part_of_a_file_is_committed_and_the_rest_later() {
     let late = work.text("long.txt");
     work.sandbox.write("long.txt", &early);
     work.git("commit -qam early");
-    // However often it is looked at, it is said once.
+    // Repeated calls record the change once.
     for wanted in [1, 0, 0] {
         assert_eq!(work.sandbox.json(&["trace", "reindex", "--json"])["final"], wanted);
     }

@@ -1,18 +1,18 @@
-//! A person's changes are told from those of agents where that can be known, and are nobody's where it cannot.
+//! Sprag distinguishes the changes of people from those of agents where it can. Other changes have no author.
 
 use std::fs;
 use std::time::{Duration, SystemTime};
 
 use super::work::{Work, ours};
 
-/// A change by hand, a minute from now: long after anything the session did.
+/// Makes a change by hand, a minute from now: long after the last action of the session.
 fn by_hand(work: &Work, path: &str, text: &str) {
     let file = work.sandbox.write(path, text);
     let then = SystemTime::now() + Duration::from_secs(60);
     fs::File::options().append(true).open(file).unwrap().set_modified(then).unwrap();
 }
 
-/// Who made what was only found, by path.
+/// Returns the author of each change that Sprag only found, by path.
 fn found(work: &Work) -> Vec<(String, String)> {
     let records = work.records();
     let found = records.iter().filter(|record| ours(record)["source"] == "found");
@@ -38,7 +38,7 @@ fn what_no_call_can_have_made_is_a_persons() {
     work.edit("s", "src/a.rs", "one();", "two();");
     work.shell("s", "git status && cat notes.txt");
     by_hand(&work, "by-hand.txt", "a line that a person wrote by hand\n");
-    // Beside what the agent wrote, and in its place.
+    // A person writes beside the agent's lines, and in their place.
     by_hand(&work, "notes.txt", "first\nsecond\nthird\nfourth, by hand\n");
     by_hand(&work, "src/a.rs", "fn a() {\n    three();\n}\n");
     work.stop("s");
@@ -47,7 +47,7 @@ fn what_no_call_can_have_made_is_a_persons() {
         assert!(ours(record).get("intent_id").is_none(), "{record}");
         super::form::check(record);
     }
-    // In the commit it stays theirs.
+    // The commit keeps the person as the author.
     work.git("add -A && git commit -qm all");
     assert_eq!(work.sandbox.run(&["trace", "reindex"]).code, 0);
     let blamed = work.sandbox.json(&["trace", "blame", "by-hand.txt", "--json"]);
@@ -56,7 +56,7 @@ fn what_no_call_can_have_made_is_a_persons() {
 
 #[test]
 fn where_a_command_may_have_made_it_nobody_knows() {
-    // It may have left anything running, or have changed the same file before.
+    // The command may have left a process running, or have changed the same file before.
     for line in
         ["make || true", "(sleep 9 > x 2>&1 &)", "python3 x.py || true", "sed -i s/first/1st/ notes.txt"]
     {
@@ -67,7 +67,7 @@ fn where_a_command_may_have_made_it_nobody_knows() {
         work.stop("s");
         assert!(told(&work).starts_with("by-hand.txt unknown"), "{line}: {}", told(&work));
     }
-    // So may another session.
+    // Another session may have, too.
     let work = Work::new();
     work.session("s", "INT-1");
     work.session("t", "INT-2");

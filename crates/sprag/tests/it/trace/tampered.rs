@@ -1,4 +1,4 @@
-//! Whoever changes, removes, moves or cuts off a record is found out, in the log and in what is shared.
+//! Sprag detects changed, removed, moved and truncated records, in the log and in shared files.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::work::Work;
 
-/// Ten changes, each committed.
+/// Returns a repository with ten changes, each committed.
 fn worked() -> Work {
     let work = Work::new();
     work.session("s", "INT-1");
@@ -44,11 +44,11 @@ fn the_log() {
         fs::write(&path, format!("{}\n", lines.join("\n"))).unwrap();
         bad
     };
-    // The line behind a changed one does not follow it any more.
+    // The line after a changed one no longer follows it.
     assert_eq!(with(&|it| it[at[1]] = it[at[1]].replace("INT-1", "INT-2")), id(&lines[at[2]]));
     assert_eq!(with(&|it| drop(it.remove(at[1]))), id(&lines[at[2]]));
     assert_eq!(with(&|it| it.swap(at[1], at[2])), id(&lines[at[2]]));
-    // The last one is known by what was noted of it.
+    // The noted head of the chain protects the last line.
     assert_eq!(with(&|it| it[at[3]] = it[at[3]].replace("INT-1", "INT-2")), id(&lines[at[3]]));
     assert_eq!(with(&|it| it.truncate(at[3])), id(&lines[at[3]]));
     assert_eq!(work.verify().code, 0);
@@ -61,7 +61,7 @@ fn the_chain_goes_on_after_it() {
     fs::remove_file(work.sandbox.store().join("trace.head")).unwrap();
     work.write("s", "more.txt", "x\n");
     assert_eq!(work.verify().code, 0, "{}", work.verify().stdout);
-    // A torn line is nobody's record, and swallows none.
+    // A torn line is not a record, and hides none.
     let mut text = fs::read_to_string(&path).unwrap();
     text.push_str(&lines[0][..40]);
     fs::write(&path, text).unwrap();
@@ -87,7 +87,7 @@ fn what_is_shared() {
     work.git("add -A && git commit -qm 'share again'");
     assert_eq!(work.verify().code, 0, "{}", work.verify().stdout);
     let lines: Vec<&str> = second.lines().collect();
-    // As it is now.
+    // Changes of the file in the worktree.
     let put = |lines: &[&str]| fs::write(&file, format!("{}\n", lines.join("\n"))).unwrap();
     let other = lines[1].replace("INT-1", "INT-2");
     put(&[lines[0], &other, lines[2], lines[3], lines[4]]);
@@ -96,7 +96,7 @@ fn what_is_shared() {
     assert_eq!(first_bad(&work), id(lines[2]));
     put(&[lines[1], lines[2], lines[3], lines[4]]);
     assert_eq!(first_bad(&work), id(lines[1]));
-    // As it was committed: a version that takes something back stays one for ever.
+    // Changes in commits: a commit that removed a record stays visible forever.
     put(&lines[..3]);
     work.git("add -A && git commit -qm 'take back'");
     put(&lines);
@@ -116,7 +116,7 @@ fn a_proof_that_is_not_one() {
     let at = lines.iter().position(|line| line.contains("trace.final")).unwrap();
     let mut record: Value = serde_json::from_str(&lines[at]).unwrap();
     record["body"]["verdict"]["proved"]["proof"]["before_root"] = "00".into();
-    // Whoever writes the chain anew as well is found by replaying the proof.
+    // If a forger rewrites the chain too, replaying the proof detects it.
     let forged: Vec<String> = lines
         .iter()
         .enumerate()

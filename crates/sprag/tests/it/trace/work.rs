@@ -1,4 +1,4 @@
-//! A repository in which changes are written down, and agents that work in it.
+//! A repository with a trace, and agents that work in it.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// A repository with one commit.
+    /// Makes a repository with one commit.
     pub(crate) fn new() -> Work {
         let work = Work::unborn();
         work.sandbox.write("src/a.rs", "fn a() {\n    one();\n}\n");
@@ -22,7 +22,7 @@ impl Work {
         work
     }
 
-    /// One without any.
+    /// Makes a repository without commits.
     pub(crate) fn unborn() -> Work {
         Work::of(Sandbox::new())
     }
@@ -41,7 +41,7 @@ impl Work {
         Work { sandbox, calls: std::cell::Cell::new(0) }
     }
 
-    /// A session that says what it works for.
+    /// Starts a session that selects an intent.
     pub(crate) fn session(&self, id: &str, intent: &str) {
         self.sandbox.event(id, "SessionStart", json!({"source": "startup"}));
         self.select(id, intent, "INTENT_EVOLUTION");
@@ -73,7 +73,7 @@ impl Work {
         self.call(session, "Bash", json!({"command": line}), || self.run_shell(line));
     }
 
-    /// A call from its request to its end.
+    /// Plays a call from its request to its end.
     pub(crate) fn call(&self, session: &str, tool: &str, input: Value, act: impl FnOnce()) {
         self.calls.set(self.calls.get() + 1);
         let id = format!("call-{}", self.calls.get());
@@ -87,7 +87,7 @@ impl Work {
         self.sandbox.event(session, "Stop", json!({}))
     }
 
-    /// Somebody at a terminal.
+    /// Runs git as a person at a terminal.
     pub(crate) fn git(&self, line: &str) {
         self.run_shell(&format!("git {line}"));
     }
@@ -97,7 +97,7 @@ impl Work {
         assert!(done.status.success(), "{line}: {}", String::from_utf8_lossy(&done.stderr));
     }
 
-    /// All records as other programs read them.
+    /// Returns all records in the exported form.
     pub(crate) fn records(&self) -> Vec<Value> {
         self.exported(&["--all"])
     }
@@ -119,7 +119,7 @@ impl Work {
         fs::read_to_string(self.sandbox.project.join(path)).unwrap()
     }
 
-    /// The log, and its lines.
+    /// Returns the path of the log and its lines.
     pub(crate) fn log(&self) -> (std::path::PathBuf, Vec<String>) {
         let dir = self.sandbox.store().join("log");
         let path = fs::read_dir(dir).unwrap().next().unwrap().unwrap().path();
@@ -132,7 +132,7 @@ pub(crate) fn ours(record: &Value) -> &Value {
     &record["metadata"]["dev.sprag"]
 }
 
-/// `path:first-last` of all lines it claims.
+/// Returns `path:first-last` of all lines that the record claims.
 pub(crate) fn lines_of(record: &Value) -> Vec<String> {
     let files = record["files"].as_array().unwrap().iter();
     files

@@ -1,5 +1,5 @@
-//! The law of the stale gate: whatever order sessions read and write in, none destroys what it has not seen. And
-//! whenever one is killed, nobody waits for it for long.
+//! The law of the stale gate: in any order of reads and writes, no session overwrites content that it has not
+//! read. If a session is killed, the others do not wait long for it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,14 +23,14 @@ use sprag_policy::call::{InputCompleteness, ToolCall, ToolOutcome};
 use crate::store::killed::{Dying, Torn};
 use crate::support::Sandbox;
 
-/// What one session does next: each step is a moment in which others may act.
+/// The next step of one session. Other sessions may act between two steps.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// A read goes on: asked for, made, ended.
+    /// The next part of a read: request, read, end.
     Read,
-    /// A write goes on: asked for, made, ended.
+    /// The next part of a write: request, write, end.
     Write(How),
-    /// It is killed, in the middle of whatever it does, and goes on with something else.
+    /// The session is killed at any point and continues with something else.
     Killed,
 }
 
@@ -45,7 +45,7 @@ enum How {
 #[derive(Default)]
 struct Agent {
     doing: Doing,
-    /// Everything it ever saw of the file, or made of it.
+    /// All contents of the file that the session has read or written.
     knows: BTreeSet<String>,
 }
 
@@ -185,7 +185,7 @@ impl Play {
         Ok(())
     }
 
-    /// Does what the gate let through.
+    /// Performs the write that the gate allowed.
     fn write(&mut self, who: usize, call: &ToolCall, how: How) -> Result<(), TestCaseError> {
         let before = self.text();
         let knows = before.as_ref().is_none_or(|text| self.agents[who].knows.contains(text));
@@ -206,7 +206,7 @@ impl Play {
             How::Whole => Some(new("content")),
             How::ByShell => Some(line()),
             How::Append => Some(before.clone().unwrap_or_default() + &line()),
-            // A tool replaces what is there, or nothing.
+            // The tool replaces the old text, or changes nothing.
             How::Edit => {
                 before.as_ref().filter(|text| **text == new("old_string")).map(|_| new("new_string"))
             }
@@ -249,7 +249,7 @@ proptest! {
     }
 }
 
-/// The law is worth something: writes are let through, and refused.
+/// The law is not vacuous: the gate allows some writes and refuses others.
 #[test]
 fn sessions_that_read_first_get_to_write() {
     let mut play = Play::with_intents(2);
@@ -264,7 +264,7 @@ fn sessions_that_read_first_get_to_write() {
     assert!(matches!(play.agents[0].doing, Doing::Nothing), "it has not seen what the other wrote");
 }
 
-/// Killed at every single write, before and after it had its answer.
+/// The writer is killed at every single write, before and after it got its answer.
 #[test]
 fn whenever_a_writer_is_killed_nobody_waits_for_it_for_long() {
     let mut count = 0;
@@ -281,7 +281,7 @@ fn whenever_a_writer_is_killed_nobody_waits_for_it_for_long() {
             play.on(&dying, 0, Event::ToolRequested { call: call.clone() });
             let mut is_over = dying.left() > 0;
             if is_over {
-                // It lived to write, and is killed while it says so.
+                // The session wrote the file, and is killed while it reports the end.
                 fs::write(play.path(), "line 1\n").unwrap();
                 play.on(&dying, 0, Event::ToolFinished { call, outcome: ToolOutcome::Ok });
                 is_over = dying.left() > 0;

@@ -1,4 +1,4 @@
-//! Where a file is: in another worktree, behind a link, too large to be read at once, moved by git, seen by
+//! Locations of a file: in another worktree, behind a link, too large for one read, moved by git, read by
 //! another agent of the same session.
 
 use std::fs;
@@ -30,7 +30,7 @@ fn the_same_file_in_another_worktree_is_noted_once() {
     let told = context(&reply);
     assert!(told.contains("also changed in worktree") && told.contains("beside"), "{told}");
     assert_eq!(context(&desk.asks("mine", &mine).unwrap()), "", "once is enough");
-    // By its whole path it is the same file from anywhere.
+    // An absolute path names the same file from any directory.
     let from_here = desk.call("Write", json!({"file_path": beside.join("src/a.rs"), "content": "x\n"}));
     assert_eq!(desk.code("mine", &from_here), "stale_file");
 }
@@ -81,7 +81,7 @@ fn a_tree_that_git_moved_is_not_what_somebody_wrote() {
     let write = desk.write_call("a", "two\n");
     assert_eq!(desk.code("mine", &write), "pass");
     desk.reads("other", "a");
-    // Its claim is another's, unless it has ended.
+    // The lease of `mine` would block `other` until the call ends.
     desk.ended("mine", &write);
     desk.writes("other", "a", "theirs\n");
     assert_eq!(desk.code("mine", &write), "stale_file", "this is");

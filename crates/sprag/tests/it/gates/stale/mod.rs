@@ -1,5 +1,5 @@
-//! Files that somebody else wrote: no write destroys what its writer has not seen, whatever the tool. Every
-//! story is told to the program by the hooks of real clients.
+//! Files that another session wrote: no write overwrites content that its session has not read, with any
+//! tool. Every story goes through the hooks of real clients.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,18 +15,18 @@ use crate::support::{Sandbox, payload};
 mod laws;
 mod locations;
 
-/// Agents at work in one clone.
+/// Agents that work in one clone.
 struct Desk {
     sandbox: Sandbox,
     calls: AtomicUsize,
 }
 
-/// A call that was let through.
+/// A tool call.
 #[derive(Clone)]
 struct Call(Value);
 
 impl Desk {
-    /// Two sessions are at work, and nobody has said what for.
+    /// Returns a clone with two sessions and no intents.
     fn new() -> Desk {
         let desk = Desk::alone();
         desk.joined_by("other");
@@ -37,7 +37,7 @@ impl Desk {
         Desk { sandbox: Sandbox::new(), calls: AtomicUsize::new(0) }
     }
 
-    /// There are some, and which of them a change is for is another gate's business.
+    /// Returns a clone with intents. Another gate checks which intent a change is for.
     fn with_intents() -> Desk {
         let mut desk = Desk::alone();
         desk.sandbox.vars.push(("SPRAG_INTENT__REQUIRED".to_owned(), "never".to_owned()));
@@ -71,7 +71,7 @@ impl Desk {
         Call(json!({"tool_name": tool, "tool_input": input, "tool_use_id": format!("call-{id}")}))
     }
 
-    /// Asks whether a call may be made: the code of the refusal, and all of it.
+    /// Asks whether a call may run. Returns the reply, or the code and text of the refusal.
     fn asks(&self, session: &str, call: &Call) -> Result<Value, (String, String)> {
         let reply = self.event(session, "PreToolUse", call);
         let told = &reply["hookSpecificOutput"];
@@ -115,7 +115,7 @@ impl Desk {
         self.call("Write", json!({"file_path": self.path(name), "content": text}))
     }
 
-    /// A whole write, which must be let through.
+    /// Makes a whole write, which the gate must allow.
     fn writes(&self, session: &str, name: &str, text: &str) -> Value {
         let call = self.write_call(name, text);
         assert_eq!(self.code(session, &call), "pass", "{session} writes {name}");
@@ -130,7 +130,7 @@ fn context(reply: &Value) -> &str {
 
 const NOTEBOOK: &str = r#"{"cells": [{"id": "one", "cell_type": "code", "source": "1"}], "nbformat": 4}"#;
 
-/// Ways in which the agents of both clients write a file that says `one`.
+/// Returns the ways in which agents of both clients write a file with the text `one`.
 fn ways(desk: &Desk, name: &str) -> Vec<(&'static str, Call)> {
     let path = desk.path(name);
     let patch = |text: String| {
@@ -174,7 +174,7 @@ fn every_way_of_writing_is_refused_on_a_file_that_changed() {
         desk.runs(session, &format!("cat {name}"));
         let same = desk.code(session, &call);
         assert_eq!(same, "pass", "{call}: nothing has changed", call = call.0);
-        // It was not made after all, and its claim is not waited for by its own session.
+        // The write never happened, and a session does not wait for its own lease.
         desk.file(&name, "one\n");
         assert_eq!(desk.code(session, &call), "stale_file", "{}", call.0);
     }
@@ -219,7 +219,7 @@ fn whoever_wrote_it_is_named_and_what_changed_is_shown() {
     desk.reads("mine", "src/a.rs");
     assert_eq!(desk.code("mine", &mine), "pass", "it has been read again");
 
-    // By nobody that is known.
+    // No known session made this change.
     desk.file("src/a.rs", "a person was here\n");
     let (code, told) = desk.asks("mine", &mine).unwrap_err();
     assert_eq!(code, "stale_file");
@@ -236,7 +236,7 @@ fn what_somebody_else_made_is_not_overwritten_unseen() {
     assert!(told.contains("has not read: session `other` wrote it"), "{told}");
     desk.runs("mine", "grep theirs new");
     assert_eq!(desk.code("mine", &mine), "stale_file", "a part of it is not all of it");
-    // What it adds is its own; what was there before is not.
+    // The session knows the text that it appends, but not the text before it.
     desk.runs("mine", "echo more >> new");
     assert_eq!(desk.code("mine", &mine), "stale_file");
     desk.runs("mine", "cat new");
@@ -325,7 +325,7 @@ fn one_writes_at_a_time() {
     assert_eq!(desk.code("mine", &desk.write_call("a", "mine\n")), "stale_file");
 }
 
-/// Each round is a version of the file that all of them have read.
+/// Each round is one version of the file that all sessions have read.
 #[test]
 fn fifty_at_once_and_one_of_them_wins_each_version() {
     const WRITERS: usize = 50;
@@ -375,7 +375,7 @@ fn a_writer_that_was_killed_after_writing_still_owns_what_it_wrote() {
     let call = desk.write_call("a", "two\n");
     assert_eq!(desk.code("mine", &call), "pass");
     desk.file("a", "two\n");
-    // Its end is never told.
+    // The hook never gets the end of this call.
     assert_eq!(desk.code("mine", &desk.write_call("a", "three\n")), "pass");
     let child: Child = parallel::start(
         &desk.sandbox,
@@ -395,7 +395,7 @@ fn an_update_that_went_wrong_is_told_and_both_versions_are_kept() {
     let call =
         desk.call("Edit", json!({"file_path": desk.path("a"), "old_string": "one", "new_string": "two"}));
     assert_eq!(desk.code("mine", &call), "pass");
-    // An editor that asks nobody.
+    // An editor writes without a hook.
     desk.file("a", "one, by hand\n");
     let reply = desk.ended("mine", &call);
     let told = context(&reply);
@@ -405,7 +405,7 @@ fn an_update_that_went_wrong_is_told_and_both_versions_are_kept() {
     assert_eq!(texts, ["two\n", "one, by hand\n"]);
     assert_eq!(desk.code("mine", &desk.write_call("a", "three\n")), "stale_file");
 
-    // Line ends are the client's matter.
+    // The client decides about line ends.
     desk.reads("mine", "a");
     let call = desk.write_call("a", "x\ny\n");
     assert_eq!(desk.code("mine", &call), "pass");

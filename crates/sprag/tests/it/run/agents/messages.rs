@@ -1,8 +1,8 @@
-//! Agents and people who are told something while a run goes on.
+//! Messages to agents and people during a run.
 
 use super::*;
 
-/// Works on, as far as hooks can tell, until one of them tells it something; that is left in this file.
+/// A script that calls hooks until one of them returns a message, and leaves the message in this file.
 const HEAR: &str = r#"
 hear() {
     for i in $(seq 2000); do

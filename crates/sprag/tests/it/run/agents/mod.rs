@@ -1,5 +1,5 @@
-//! Agents that say something of themselves, played by small scripts: limits, logins, full contexts and budgets, and what
-//! clients are started with.
+//! Small scripts as agents that report about themselves: limits, logins, full contexts and budgets, and the
+//! arguments of clients.
 
 mod messages;
 
@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 
 use crate::support::{Ran, SPRAG, Sandbox, payload};
 
-/// What Claude Code prints, in `sh`: `said ID TOKENS` is an answer of the model that was asked with so many.
+/// The output of Claude Code, in `sh`: `said ID TOKENS` is an answer of the model to a request with this many
+/// tokens.
 const SPEECH: &str = r#"
 init() { echo '{"type":"system","subtype":"init","session_id":"s-1","model":"claude-sonnet-4-5"}'; }
 said() { echo '{"type":"assistant","parent_tool_use_id":null,"message":{"id":"'$1'","model":"claude-sonnet-4-5","content":[],"usage":{"input_tokens":'$2',"output_tokens":0}}}'; }
@@ -38,7 +39,7 @@ impl Desk {
         self.sandbox.home.join(name)
     }
 
-    /// A plan of one stage, which these lines are about.
+    /// Writes a plan of one stage with these lines.
     fn plan(&self, lines: &[&str]) -> PathBuf {
         let lines: String = lines.iter().map(|line| format!("    {line}\n")).collect();
         let text = format!(
@@ -49,7 +50,7 @@ impl Desk {
         path
     }
 
-    /// A script that talks like Claude Code; `$RUN` says how often it has been started.
+    /// Writes a script that prints like Claude Code; `$RUN` is the number of its starts.
     fn speaks(&self, script: &str, lines: &[&str]) {
         let (path, count) = (self.home("a.sh"), self.home("a.ran"));
         let start = format!("echo x >>{0}\nRUN=$(grep -c x {0})\n", count.display());
@@ -74,14 +75,14 @@ impl Desk {
         fs::read_to_string(self.home("a.ran")).map_or(0, |text| text.lines().count())
     }
 
-    /// How sessions ended, as the run has it, and how the stage was tried for the last time.
+    /// Returns the ends of sessions from the records of the run.
     fn ends(&self) -> Vec<Value> {
         let text = fs::read_to_string(self.sandbox.store().join("run/plans/p.jsonl")).unwrap();
         let records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         records.filter(|it| it["kind"] == "session.ended").map(|it| it["body"]["ended"].clone()).collect()
     }
 
-    /// What supervisors have left, by the order in which sessions were started.
+    /// Returns the exit files of supervisors, in the order in which the sessions started.
     fn exits(&self) -> Vec<Value> {
         let folders = fs::read_dir(self.sandbox.store().join("run/s")).unwrap();
         let mut paths: Vec<PathBuf> =
@@ -327,7 +328,7 @@ fn a_stage_that_nobody_can_work_at_is_told_before_anything_is_begun() {
 fn in_tmux_an_agent_has_a_terminal_and_is_kept_like_any_other() {
     let mut desk = Desk::new();
     if desk.sandbox.command("tmux").arg("-V").output().is_err() {
-        // Where there is none, that is all that can be shown.
+        // Without tmux the test can only check this message.
         desk.sandbox.with_program("claude", "true");
         desk.plan(&["client: claude", "mode: tmux"]);
         return assert!(desk.run().stderr.contains("needs `tmux`"));

@@ -1,4 +1,4 @@
-//! What agents and people say of a stage, as whole stories.
+//! Commands of agents and people about a stage, as whole stories.
 
 use super::House;
 use crate::support::SPRAG;
@@ -71,7 +71,7 @@ fn an_agent_has_no_say_in_what_is_not_its_own_whatever_it_shows() {
     let heard = house.home("heard");
     let mut tries = String::new();
     for said in ["skip b --why x", "complete --stage b", "hold a", "verify a --bypass --why x"] {
-        // It can read the token of a person, and not be one.
+        // An agent can read the token of a person, but does not count as one.
         tries.push_str(&format!("{SPRAG} stage {said}; env -u SPRAG_SESSION {SPRAG} stage {said}; "));
     }
     tries.push_str(&format!(

@@ -1,5 +1,5 @@
-//! The daemon: plans that are run in the background, what is said to it, and what becomes of a run whatever happens
-//! to it. Real git, real processes, agents that are small scripts.
+//! The daemon: plans in the background, its requests, and the fate of a run after any failure. Git and
+//! processes are real; agents are small scripts.
 
 mod commands;
 mod peers;
@@ -18,7 +18,7 @@ use sprag_orchestrator::lock;
 use crate::support::desk::Desk;
 use crate::support::{Ran, SPRAG};
 
-/// A desk whose daemon does not outlive it.
+/// A desk whose daemon ends with it.
 pub(super) struct House {
     pub desk: Desk,
 }
@@ -50,7 +50,7 @@ impl House {
         fs::read_to_string(self.home(name)).unwrap_or_default()
     }
 
-    /// A pipe: reading it waits for as long as it takes until somebody writes.
+    /// Makes a pipe. A read blocks until another process writes.
     pub(super) fn pipe(&self, name: &str) -> PathBuf {
         let path = self.home(name);
         assert!(self.desk.sandbox.command("mkfifo").arg(&path).status().unwrap().success());
@@ -62,7 +62,7 @@ impl House {
         self.sprag(&[&["run", &plan, "--trust"], more].concat())
     }
 
-    /// Until the daemon has ended.
+    /// Waits until the daemon has ended.
     pub(super) fn wait(&self) {
         lock::wait(&self.folder()).unwrap();
     }
@@ -77,7 +77,7 @@ impl House {
     }
 }
 
-/// An agent that says it is there, and goes on when it is told to.
+/// Returns the script of an agent that reports its start and waits for a signal to continue.
 fn waits(house: &House) -> String {
     let pipe = house.pipe("pipe");
     format!("echo up >{0}; cat {0} >/dev/null", pipe.display())
@@ -205,7 +205,7 @@ fn a_plan_is_amended_while_nobody_runs_it_and_what_was_begun_stays() {
     let ran = house.sprag(&["plan", "amend", &file, "--trust"]);
     assert!(ran.stderr.contains("stage `a` was begun and cannot leave the plan"), "{}", ran.stderr);
     desk.plan(&[a, desk.stage("b", &[], "echo b >b", "true")]);
-    // From another file, and that is what it goes by from then on.
+    // The plan is read from another file, and the run uses this file from then on.
     let other = house.home("other.md").display().to_string();
     fs::rename(&file, &other).unwrap();
     fs::write(&file, "no plan at all\n").unwrap();

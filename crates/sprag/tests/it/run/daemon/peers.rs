@@ -1,4 +1,4 @@
-//! Those at the other end of the socket, as bad as they come: the loop goes on.
+//! Bad clients of the socket: the loop of the daemon continues.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
@@ -47,7 +47,7 @@ fn hostile_peers_are_refused_and_the_loop_goes_on() {
     assert_eq!(says(&u32::MAX.to_be_bytes()), "no_hello");
     assert_eq!(says(&[0, 0, 0, 3, b'n', b'o', b'!']), "no_hello");
     assert_eq!(says(&framed(&DaemonRequest::Hello { proto: 99, token: None })), "other_version");
-    // Half a frame, and a line of people who never say anything.
+    // Half a frame, and a queue of connections that send nothing else.
     let half: Vec<UnixStream> = (0..100)
         .map(|_| {
             let mut stream = connect();
@@ -58,7 +58,7 @@ fn hostile_peers_are_refused_and_the_loop_goes_on() {
     let mut last = half.last().unwrap();
     assert_eq!(code(protocol::read(&mut last).unwrap()), "full");
     drop(half);
-    // A word that is too long for a person, after a good greeting.
+    // A frame above the limit, after a valid greeting.
     let token = std::fs::read_to_string(house.folder().join("token")).unwrap();
     let mut stream = loop {
         let mut stream = connect();
@@ -71,7 +71,7 @@ fn hostile_peers_are_refused_and_the_loop_goes_on() {
     stream.write_all(&(10u32 << 20).to_be_bytes()).unwrap();
     assert_eq!(code(protocol::read(&mut stream).unwrap()), "too_long");
     assert_eq!(stream.read(&mut [0; 8]).unwrap(), 0, "and it is shown the door");
-    // Whoever watches and never reads is nobody's trouble.
+    // A subscriber that never reads blocks no other connection.
     let mut deaf = client::connect(&house.folder(), CommandRole::User).unwrap();
     assert_eq!(deaf.ask(&DaemonRequest::Subscribe { to: Topic::Logs }).unwrap(), DaemonReply::Done);
     let mut good = client::connect(&house.folder(), CommandRole::User).unwrap();

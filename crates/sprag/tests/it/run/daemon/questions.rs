@@ -1,4 +1,4 @@
-//! What a person is told who is asked about a stage, and what comes of their words.
+//! Questions to a person about a stage, and the effects of the answers.
 
 use std::fs;
 
@@ -6,14 +6,15 @@ use super::{House, waits};
 use crate::support::SPRAG;
 
 impl House {
-    /// A stage whose description says this, too.
+    /// Returns a stage with additional keys.
     fn stage_with(&self, script: &str, acceptance: &str, more: &str) -> String {
         self.desk
             .stage("a", &[], script, acceptance)
             .replace("    acceptance", &format!("{more}    acceptance"))
     }
 
-    /// What is told of stage `a` once nothing more happens by itself. Whatever is said to be looked at can be.
+    /// Runs the plan until stage `a` waits for a person, and returns the review of the stage. Every command
+    /// in it must succeed.
     fn review(&self, stage: String) -> String {
         self.desk.plan(&[stage]);
         let ran = self.run(&["--wait"]);

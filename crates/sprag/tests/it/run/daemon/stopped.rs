@@ -1,4 +1,4 @@
-//! How runs are ended, and what becomes of their agents then.
+//! The end of runs, and the fate of their agents.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::fd::OwnedFd;
@@ -21,7 +21,7 @@ use sprag_plan::stage::command::CommandRole;
 use super::{House, waits};
 
 impl House {
-    /// A plan of one stage whose first agent waits, and the next one does its work.
+    /// Writes a plan of one stage: its first agent waits, and the next one works.
     fn patient(&self, more: &str) {
         let script =
             format!("{more}if test -f started; then echo a >a; else touch started; {}; fi", waits(self));
@@ -36,7 +36,7 @@ impl House {
         assert_eq!(orphans::find(&self.folder()).unwrap(), []);
     }
 
-    /// It goes on in the same attempt, and comes to its end.
+    /// Asserts that the run continues in the same attempt and finishes.
     fn goes_on(&self) {
         let ran = self.sprag(&["run", "resume", "--wait"]);
         assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
@@ -47,7 +47,7 @@ impl House {
     }
 }
 
-/// All of it, also what somebody writes there while it goes.
+/// Removes a folder, including files that other processes write there meanwhile.
 fn take_away(folder: &Path) {
     let is_gone = |_: &usize| fs::remove_dir_all(folder).is_ok();
     assert!((0..1000).find(is_gone).is_some(), "`{}` comes back for ever", folder.display());
@@ -57,7 +57,7 @@ fn signal(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).unwrap();
 }
 
-/// A daemon that goes, instead of answering, once it has heard so many requests.
+/// Starts a daemon that ends instead of answering the last of `requests` requests.
 fn goes_after(house: &House, requests: usize) -> thread::JoinHandle<()> {
     let folder = house.folder();
     fs::create_dir_all(folder.join("door")).unwrap();
@@ -180,7 +180,7 @@ fn while_nobody_runs_a_plan_its_stages_are_judged_by_who_is_gone() {
     assert!(told.starts_with("stage `a` of plan `p` is ready, attempt 1"), "{told}");
     let ran = house.sprag(&["stage", "reset", "a"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    // Its agent is gone without a word, and so is whoever would have seen it.
+    // The daemon and the supervisor are killed, so nothing records the end of the agent.
     assert_eq!(house.sprag(&["run", "resume"]).code, 0);
     house.is_up();
     house.kill();

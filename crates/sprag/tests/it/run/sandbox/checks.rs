@@ -1,4 +1,4 @@
-//! Checks behind the walls of the agent whose work they look at: they run what it wrote, with no more rights than it had.
+//! Checks in the sandbox of the agent whose work they check: they run its code with the same rights.
 
 use std::fs;
 use std::net::TcpListener;
@@ -7,7 +7,7 @@ use std::path::Path;
 use super::fixture::{self, Desk, WALLS, is_there};
 use crate::support::{SPRAG, Sandbox};
 
-/// What a test that an agent wrote tries, each in a shell of its own, and whether it may.
+/// Actions of a test that an agent wrote, each in a separate shell, and whether it may do them.
 const TRIES: &[(&str, &str, bool)] = &[
     ("worktree", "echo x >made && rm made", true),
     ("temporary", "echo x >$TMPDIR/x && cat $TMPDIR/x", true),
@@ -38,7 +38,7 @@ const TRIES: &[(&str, &str, bool)] = &[
     ("passes", "ls $G/sprag/run/passes", false),
 ];
 
-/// A test that is red if one of the tries comes out otherwise.
+/// Returns a test that fails if one action has another result.
 fn test(without: &[&str]) -> String {
     let tries: String = TRIES
         .iter()
@@ -57,7 +57,7 @@ fn test(without: &[&str]) -> String {
     )
 }
 
-/// A stage whose agent commits these files.
+/// Returns a stage whose agent commits these files.
 fn stage(desk: &Desk, files: &[(&str, &str)], more: &str) -> String {
     let source = desk.sandbox.home.join("files");
     for (name, text) in files {
@@ -88,7 +88,7 @@ fn a_test_that_an_agent_wrote_reaches_no_more_than_the_agent() {
         assert!(!desk.sandbox.home.join(".bashrc").exists());
         assert_eq!(fs::read_dir(desk.sandbox.store().join("run/looks")).unwrap().count(), 0, "{wall}");
     }
-    // Without a wall they come out otherwise: it is the wall that holds.
+    // Without the sandbox the results differ: it is the sandbox that protects.
     let desk = with_secrets(Desk::new());
     let words = ["a word", "another word"];
     desk.plan(&[stage(&desk, &[("test.sh", &test(&words))], checks)], "");
@@ -105,7 +105,7 @@ fn walls_that_cannot_be_raised_make_a_check_red_whatever_it_waits_for() {
         return;
     }
     let mut desk = Desk::new().within("bubblewrap");
-    // An agent gets its walls, a check does not.
+    // The agent gets its sandbox, but the check does not.
     desk.sandbox.with_program(
         "bwrap",
         "case \"$*\" in */run/looks/*) echo 'bwrap: no namespaces left' >&2; exit 1;; esac\nexec /usr/bin/bwrap \"$@\"",
@@ -175,7 +175,7 @@ fn the_network_of_a_check_is_that_of_its_stage() {
     }
 }
 
-/// Whether a program of the machine can be used in a story; says so if not.
+/// Reports whether a program is installed, and prints a message if not.
 #[expect(clippy::print_stderr, reason = "a story that is not told has to say why")]
 fn has(sandbox: &Sandbox, program: &str) -> bool {
     let has = sandbox.command(program).arg("--version").output().is_ok_and(|ran| ran.status.success());

@@ -1,4 +1,4 @@
-//! A repository, a plan and the walls this machine has.
+//! A repository, a plan and the sandboxes of this machine.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::support::{Ran, Sandbox};
 
 pub(super) const WALLS: [&str; 2] = ["bubblewrap", "landlock"];
 
-/// Whether this machine has such a wall; says so if it has not.
+/// Reports whether this machine has such a sandbox, and prints a message if not.
 #[expect(clippy::print_stderr, reason = "a story that is not told has to say why")]
 pub(super) fn is_there(wall: &str) -> bool {
     let vars = BTreeMap::from([("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".into())]);
@@ -29,7 +29,7 @@ pub(super) fn is_there(wall: &str) -> bool {
     }
 }
 
-/// Whether the kernel can tell to whom a connection may be made.
+/// Reports whether the kernel can restrict the targets of connections.
 #[expect(clippy::print_stderr, reason = "a story that is not told has to say why")]
 pub(super) fn has_ports() -> bool {
     match offer(&Env::Given(BTreeMap::new()), None).ports {
@@ -42,7 +42,7 @@ pub(super) fn has_ports() -> bool {
 }
 
 pub(super) fn lives(pid: &str) -> bool {
-    // A process that nobody has taken notice of yet does nothing any more.
+    // A zombie process does nothing any more.
     fs::read_to_string(format!("/proc/{}/stat", pid.trim())).is_ok_and(|stat| !stat.contains(") Z "))
 }
 
@@ -67,7 +67,7 @@ impl Desk {
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
     }
 
-    /// A stage whose agent is this script, and commits what it made.
+    /// Returns a stage whose agent runs this script and commits its files.
     pub(super) fn stage(&self, id: &str, script: &str) -> String {
         let path = self.sandbox.home.join(format!("{id}.sh"));
         fs::write(&path, format!("{script}\ngit add -A && git commit -qm {id}\n")).unwrap();
@@ -96,7 +96,7 @@ impl Desk {
         command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap()
     }
 
-    /// A pipe that an agent behind a wall may write to: reading it waits for as long as it takes.
+    /// Makes a pipe that a sandboxed agent may write to. A read blocks until it does.
     pub(super) fn pipe(&self) -> PathBuf {
         let dir = self.sandbox.store().join("inbox");
         fs::create_dir_all(&dir).unwrap();
@@ -113,14 +113,14 @@ impl Desk {
         fs::read_to_string(self.sandbox.store().join("run/plans/p.jsonl")).unwrap()
     }
 
-    /// The folder of the first session.
+    /// Returns the folder of the first session.
     pub(super) fn site(&self) -> SessionDir {
         let folders = fs::read_dir(self.sandbox.store().join("run/s")).unwrap();
         let first = folders.flatten().map(|entry| entry.path()).min().unwrap();
         SessionDir::at(&first)
     }
 
-    /// What the first agent printed, for whoever wonders.
+    /// Returns the stderr of the first agent, for failure messages.
     pub(super) fn said(&self) -> String {
         fs::read_to_string(self.site().err()).unwrap_or_default()
     }

@@ -1,5 +1,5 @@
-//! Agents of plans behind walls: what they reach, what they do not, and that nothing of them is left. Each story is
-//! told for every kind of wall this machine has, and once without any, to show that it is the wall that holds.
+//! Agents of plans in a sandbox: the files they reach, the files they do not reach, and no leftovers. Each
+//! story runs with every sandbox of this machine, and once without any, to show that the sandbox protects.
 
 mod checks;
 mod fixture;
@@ -19,7 +19,7 @@ use sprag_plan::agent::exit::{EndedBy, ExitStatus};
 use crate::support::SPRAG;
 use fixture::{Desk, WALLS, is_there, lives};
 
-/// What an agent tries, each in a shell of its own, and whether it may.
+/// Actions of an agent, each in a separate shell, and whether it may do them.
 const TRIES: &[(&str, &str, bool)] = &[
     ("worktree", "echo x >made", true),
     ("commit", "git add made && git commit -qm made", true),
@@ -54,7 +54,7 @@ const TRIES: &[(&str, &str, bool)] = &[
     ("own spawn record", "echo x >>$(dirname $TMPDIR)/spawn.json", false),
 ];
 
-/// Each line of `tried` is a name and what came of it.
+/// Returns a script that writes a name and a result to each line of `tried`.
 fn script() -> String {
     let tries = TRIES.iter().map(|(name, what, _)| {
         format!(
@@ -126,7 +126,7 @@ fn a_plan_that_insists_is_refused_before_anything_is_begun() {
         ran.stderr
     );
     assert!(!desk.sandbox.store().join("run").exists());
-    // A network that is narrowed is insisted on as well.
+    // A restricted network is required, too.
     desk.plan(&[desk.stage("a", "echo x >>$HOME/ran")], "sandbox: {network: none}\n");
     assert_eq!(desk.run().code, 2);
     assert!(!desk.sandbox.home.join("ran").exists());
@@ -135,7 +135,7 @@ fn a_plan_that_insists_is_refused_before_anything_is_begun() {
 #[test]
 fn walls_that_cannot_be_built_block_the_stage_and_no_agent_starts() {
     let mut desk = Desk::new().within("bubblewrap");
-    // It can be had when it is asked for nothing, and not when it is needed.
+    // This bwrap works in the probe, but not for the agent.
     let script =
         "for last; do :; done; test \"$last\" = : && exit 0; echo 'bwrap: no namespaces left' >&2; exit 1";
     desk.sandbox.with_program("bwrap", script);
@@ -171,7 +171,7 @@ fn a_worktree_behind_a_link_is_not_worked_at() {
 #[test]
 fn whoever_points_git_elsewhere_is_not_looked_at_with_git() {
     let desk = Desk::new();
-    // Git would run this filter to see whether a file of the same length is still the same.
+    // Git would run this filter to check whether a file of the same length changed.
     let script = "git init -q evil && cp README evil && git -C evil add README\n\
         git -C evil -c user.name=e -c user.email=e commit -qm x && git -C evil checkout -q -b sprag/a/work\n\
         git -C evil config filter.evil.clean \"touch $HOME/evil; cat\"\n\
@@ -197,7 +197,7 @@ fn a_killed_keeper_leaves_nothing_behind_the_wall() {
         let keeper = Pid::from_raw(i32::try_from(keeper.pid).unwrap()).unwrap();
         assert!(told.split_whitespace().all(lives), "{wall}");
         kill_process(keeper, Signal::KILL).unwrap();
-        // What hid from the wall's own end is found by the run.
+        // The run finds processes that survived the end of the sandbox.
         while told.split_whitespace().any(lives) {
             std::thread::yield_now();
         }
@@ -219,7 +219,7 @@ fn an_agent_that_is_told_to_end_may_say_goodbye() {
         let mut run = desk.start();
         assert_eq!(fs::read_to_string(&pipe).unwrap(), "up\n");
         let site = desk.site();
-        // The run would start the next one.
+        // The run would start the next agent.
         run.kill().unwrap();
         run.wait().unwrap();
         site.tell(SupervisorSignal::Stop).unwrap();

@@ -1,10 +1,10 @@
-//! An agent that puts a repository of its own in the place of its worktree's, full of programs that git would run. Whatever
-//! the run and people do with the stage from then on, none of them is run.
+//! An agent replaces the repository of its worktree by one full of programs that git would run. No later
+//! action of the run or of a person runs any of them.
 
 use super::fixture::{Desk, is_there};
 use crate::support::SPRAG;
 
-/// Everything that git starts by itself, in a repository that looks like the one of the stage.
+/// All programs that git starts on its own, in a repository that looks like the one of the stage.
 const SWAP: &str = "rm -rf .git .env; git init -q . && git add -A && git commit -qm x && git checkout -q -b sprag/a/work
 for hook in pre-commit post-commit post-checkout post-index-change reference-transaction fsmonitor-watchman; do
     printf '#!/bin/sh\\ntouch $HOME/evil-hook\\n' >.git/hooks/$hook; chmod +x .git/hooks/$hook
@@ -32,7 +32,7 @@ END
 echo '* filter=evil diff=evil' >.gitattributes; echo other >README
 ";
 
-/// How the agent goes on then.
+/// The ways in which the agent ends.
 const WAYS: [&str; 3] = ["exit 0", "exit 1", "cd $P && $S stage complete; exit 0"];
 
 #[test]

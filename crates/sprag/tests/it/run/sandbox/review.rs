@@ -1,11 +1,11 @@
-//! Reviewers behind walls that are narrower than those of the agent whose work they look at: they read, and leave a verdict.
+//! Reviewers in a sandbox that is narrower than the sandbox of the author: they read, and leave a decision.
 
 use std::fs;
 
 use super::fixture::{Desk, WALLS, is_there};
 use crate::support::SPRAG;
 
-/// What a reviewer tries, and whether it may.
+/// Actions of a reviewer, and whether it may do them.
 const TRIES: &[(&str, &str, bool)] = &[
     ("own place", "echo x >$TMPDIR/x", true),
     ("own folder", "echo x >here && rm here", true),

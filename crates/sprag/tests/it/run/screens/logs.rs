@@ -1,4 +1,4 @@
-//! What `sprag run logs` tells of a run, and of what its agents printed.
+//! Output of `sprag run logs`: the run, and the output of its agents.
 
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -113,7 +113,7 @@ fn following_ends_with_the_session_and_loses_nothing() {
     out.write_all(b"two\nth").unwrap();
     assert_eq!(next().unwrap(), "out| two");
     out.write_all(b"ree").unwrap();
-    // Nobody holds its lock: its supervisor is gone.
+    // No process holds the lock: the supervisor is gone.
     fs::write(site.dir().join("claim"), "").unwrap();
     assert_eq!(next().unwrap(), "out| three");
     assert_eq!(next(), None);

@@ -1,4 +1,4 @@
-//! What people and programs see of a run: from its records alone, whether anybody runs it or not.
+//! Screens of a run for people and programs, from its records alone, with or without a daemon.
 
 mod logs;
 mod pane;
@@ -35,7 +35,7 @@ fn seen(tokens: u64, micros: u64) -> AgentActivity {
     }
 }
 
-/// One merged, one at work, one that needs a person, two that wait.
+/// Returns a run with one merged stage, one running, one that needs a person, and two that wait.
 fn under_way() -> (Scene, EffectKey) {
     let mut scene = Scene::new(&[
         ("model", &[]),
@@ -159,7 +159,7 @@ fn status_tells_which_merged_stages_the_target_has_and_who_left_others_out() {
     let git = |args: &[&str]| drop(scene.sandbox.git(args));
     git(&["checkout", "-q", "main"]);
     assert_eq!(advised(&scene), ["  next: sprag run land p"]);
-    // What would be refused is not advised.
+    // Sprag does not suggest a command that would be refused.
     scene.sandbox.write("one", "changed\n");
     let [why, next] = &advised(&scene)[..] else { panic!("{:?}", advised(&scene)) };
     assert!(
@@ -331,7 +331,7 @@ fn sessions_and_worktrees_of_runs_are_listed() {
     assert!(sandbox.run(&["run", "worktrees"]).stdout.contains("uncommitted changes"));
 }
 
-/// The terminal's settings before and after something has had it.
+/// Returns a script that saves the terminal's settings before and after a command.
 fn around(sandbox: &Sandbox, command: &str) -> String {
     let home = sandbox.home.display();
     format!(
@@ -365,7 +365,7 @@ fn the_live_screen_draws_moves_follows_and_gives_the_terminal_back() {
     }
     pane.keys("End");
     pane.shows("waits for");
-    // What is written down is on the screen without a key.
+    // A new record appears on the screen without a key press.
     OpenOptions::new().append(true).open(scene.log()).unwrap().write_all(&hold).unwrap();
     pane.shows("on hold by a person");
     assert!(pane.screen().contains("held"), "{}", pane.screen());
@@ -438,12 +438,12 @@ fn enter_goes_where_the_agent_is() {
     pane.shows("its agent is at work");
     pane.keys("Enter");
     pane.shows("out| what the agent says");
-    // A session that is over needs nobody to watch it.
+    // The view of an ended session closes.
     fs::write(site.dir().join("claim"), "").unwrap();
     pane.shows("ended with");
     assert!(pane.is_given_back());
     fs::remove_file(site.dir().join("claim")).unwrap();
-    // One with a terminal is gone to by tmux itself, which refuses to be started within itself.
+    // `attach` starts tmux for a session with a terminal, and tmux refuses to run inside tmux.
     site.note_window(&RealDisk, &window).unwrap();
     let ran = scene.sandbox.run(&["run", "attach", "view"]);
     assert!(ran.code != 0 && ran.stderr.contains("session"), "{}", ran.told(&scene.sandbox));

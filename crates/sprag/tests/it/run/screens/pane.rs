@@ -1,4 +1,4 @@
-//! A real terminal: a pane of a tmux server of its own, of which every byte is heard.
+//! A real terminal: a pane of a separate tmux server, whose output the test reads completely.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::Sandbox;
 
-/// Longer than anything here takes on a busy machine.
+/// A deadline that even a busy machine meets.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) struct Pane<'a> {
@@ -18,7 +18,7 @@ pub(super) struct Pane<'a> {
     heard: Receiver<Vec<u8>>,
 }
 
-/// Where tmux is missing that is said, and the story is not told.
+/// Reports whether tmux is installed, and prints a message if not.
 #[expect(clippy::print_stderr, reason = "whoever reads the tests has to know")]
 pub(super) fn is_possible(sandbox: &Sandbox) -> bool {
     let is_there = sandbox.command("tmux").arg("-V").output().is_ok_and(|output| output.status.success());
@@ -33,7 +33,7 @@ impl<'a> Pane<'a> {
     pub(super) fn new(sandbox: &'a Sandbox, script: &str, width: u16, height: u16) -> Pane<'a> {
         let (socket, pipe) = (sandbox.home.join("tmux"), sandbox.home.join("pipe"));
         let (go, file) = (sandbox.home.join("go"), sandbox.home.join("script.sh"));
-        // What it prints is heard from the first byte on: it begins when the pipe is there.
+        // The script waits for the pipe, so that the test reads every byte of its output.
         fs::write(&file, format!("cat {}\n{script}\nexec cat\n", go.display())).unwrap();
         for fifo in [&pipe, &go] {
             assert!(sandbox.command("mkfifo").arg(fifo).status().unwrap().success());
@@ -73,7 +73,8 @@ impl<'a> Pane<'a> {
         self.tmux(&["send-keys", keys]);
     }
 
-    /// Waits until this is on the screen. A screen sends only what has changed, so that its bytes do not tell.
+    /// Waits until the screen shows this text. A program sends only changed cells, so its raw output is not
+    /// enough.
     pub(super) fn shows(&mut self, text: &str) {
         let deadline = Instant::now() + PATIENCE;
         while !self.screen().contains(text) {
@@ -88,7 +89,7 @@ impl<'a> Pane<'a> {
         self.tmux(&["capture-pane", "-p"])
     }
 
-    /// Whether the terminal is as a shell wants it: on its own screen, no mouse, a cursor.
+    /// Reports whether the terminal is in the normal state: main screen, no mouse, a cursor.
     pub(super) fn is_given_back(&self) -> bool {
         self.tmux(&["display-message", "-p", "#{alternate_on} #{mouse_any_flag} #{cursor_flag}"]) == "0 0 1"
     }
@@ -96,7 +97,7 @@ impl<'a> Pane<'a> {
 
 impl Drop for Pane<'_> {
     fn drop(&mut self) {
-        // One that is gone already does not answer.
+        // The server may have ended already.
         self.command().arg("kill-server").output().unwrap();
     }
 }

@@ -1,4 +1,4 @@
-//! A run as its records tell it, without anybody who runs it.
+//! A run that exists only as records, without a daemon.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -19,7 +19,7 @@ use sprag_plan::stage::StageEvent;
 
 use crate::support::Sandbox;
 
-/// Later than any test runs: what is still going on has taken no time yet, whenever that is.
+/// A time after every test run, so that running stages show no elapsed time.
 const BEGAN: i64 = 4_000_000_000_000;
 
 pub(super) struct Scene {
@@ -45,7 +45,7 @@ fn stage(id: &str, needs: &[&str]) -> Value {
 }
 
 impl Scene {
-    /// Stages and what they build on.
+    /// Makes a run of these stages with their dependencies.
     pub(super) fn new(stages: &[(&str, &[&str])]) -> Scene {
         let sandbox = Sandbox::new();
         fs::create_dir_all(sandbox.store().join("run/plans")).unwrap();
@@ -77,7 +77,7 @@ impl Scene {
         file.write_all(&line).unwrap();
     }
 
-    /// The line that would be written next.
+    /// Returns the line of the next record.
     pub(super) fn written(&self, record: &RunRecord) -> Vec<u8> {
         record.record(Timestamp::from_millis(BEGAN).plus_seconds(self.seconds)).line()
     }
@@ -93,7 +93,7 @@ impl Scene {
         key
     }
 
-    /// Its agent runs.
+    /// Records that the agent of a stage runs.
     pub(super) fn start(&mut self, stage: &str) -> EffectKey {
         let id = StageId::new(stage);
         let (add, made) = (
@@ -119,12 +119,12 @@ impl Scene {
         self.write(&RunRecord::Ended { stage: StageId::new(stage), session: session.clone(), at, ended });
     }
 
-    /// From its start to the trunk.
+    /// Records a stage from its start to the trunk.
     pub(super) fn merge(&mut self, stage: &str) -> EffectKey {
         self.merge_as(stage, "c0ffee00d15ea5e")
     }
 
-    /// The same, as this commit.
+    /// Records a stage that is merged as this commit.
     pub(super) fn merge_as(&mut self, stage: &str, commit_name: &str) -> EffectKey {
         let session = self.start(stage);
         self.happened(stage, StageEvent::Claimed);

@@ -1,4 +1,4 @@
-//! The core with a world of its own.
+//! The core with a simulated world.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,21 +29,21 @@ use super::{BAD, GOOD, Player, Told, intents, review};
 use crate::run::stage_checks::Checks;
 use crate::stories::scripts::Step;
 
-/// The core with a world of its own: which files have markers, and which debts were recorded.
+/// The core with a simulated world: which files have markers, and which debts were recorded.
 #[derive(Default)]
 pub(crate) struct Core {
     pub(super) now: i64,
     pub(super) sessions: BTreeMap<String, Session>,
-    /// Conflicted files, with the session that made them so.
+    /// Conflicted files, with the session that caused the conflict.
     pub(super) conflicted: BTreeMap<String, String>,
     pub(super) debts: Debts,
     pub(super) rules: RuleSet,
     pub(super) role: RoleMarks,
     pub(super) policy: GovernSettings,
-    /// Lines each session has changed.
+    /// Changed lines by session.
     pub(super) lines: BTreeMap<String, u64>,
     pub(super) tracker: Option<String>,
-    /// What has been written, by whomever.
+    /// Contents of all files, from any writer.
     pub(super) files: BTreeMap<String, String>,
     pub(super) checks: Checks,
     intents: intents::Known,
@@ -261,7 +261,7 @@ impl Core {
                         .collect(),
                 ),
             },
-            // Found out once, as by the host.
+            // The role is determined once, as the host does.
             delegation: asked.delegation.map(|_| self.role.clone()),
             completion: match asked.completion {
                 Some(run) => completion::Answer::Ran(self.checks.results(run.profile)),

@@ -9,7 +9,7 @@ use sprag_intent::{
     ScopedPath, WriteReach,
 };
 
-/// Each with what it owns.
+/// Intents with their scopes.
 pub(super) type Known = Vec<(String, Vec<String>)>;
 
 pub(super) fn file(known: &Known) -> String {
@@ -19,7 +19,7 @@ pub(super) fn file(known: &Known) -> String {
     format!("active_intents:\n{}", known.iter().map(entry).collect::<String>())
 }
 
-/// What the host would find where no file has links or is a directory.
+/// Returns the answer of the host for files without links and directories.
 pub(super) fn fact(
     known: &Known,
     standings: &IntentHistories,

@@ -1,4 +1,4 @@
-//! Who plays a story: the core with a world of its own, and the program as its clients call it.
+//! Players of a story: the core with a simulated world, and the program as its clients call it.
 
 mod core;
 mod intents;
@@ -10,7 +10,7 @@ pub(crate) use core::Core;
 use crate::stories::scripts::Step;
 pub(crate) use program::Program;
 
-/// What the client was told.
+/// The reply to the client.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Told {
     Nothing,
@@ -19,7 +19,7 @@ pub(crate) enum Told {
     Deny(String),
     Ask(String),
     Allow,
-    /// The command that is run instead.
+    /// The command that runs instead.
     Rewrite(String),
 }
 
@@ -39,7 +39,7 @@ pub(crate) trait Player {
     }
 }
 
-/// What an agent hands in that has learned something.
+/// A submission of an agent that has learned something.
 pub(crate) const GOOD: &str = r#"{"candidates": [{"category": "pitfall", "summary": "the parser drops the last line",
     "detail": "a file without a final newline loses its last line; read it with `lines_of`",
     "tags": ["parser"], "criteria_met": ["behavior_changing"]}]}"#;

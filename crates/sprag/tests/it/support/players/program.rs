@@ -1,4 +1,4 @@
-//! The program, called as a client would.
+//! The program, called as a client calls it.
 
 use std::fs;
 
@@ -9,14 +9,14 @@ use crate::hook::dry_run;
 use crate::stories::scripts::Step;
 use crate::support::{CONFLICT, Sandbox, payload};
 
-/// The program, called as a client would.
+/// The program, called as a client calls it.
 pub(crate) struct Program {
     pub sandbox: Sandbox,
     pub client: &'static str,
-    /// What the last reviewer was given.
+    /// The token of the last reviewer.
     pub token: String,
     pub intents: intents::Known,
-    /// Whether each event is played with `--dry-run` first.
+    /// Whether each event is first played with `--dry-run`.
     pub is_rehearsed: bool,
 }
 
@@ -112,12 +112,12 @@ impl Player for Program {
                 "PreToolUse"
             }
             Step::Config { key, value } => {
-                // Below a client's process no command sets anything: the user edits the file.
+                // Below a client's process no command may change settings, so the user edits the file.
                 let file = self.sandbox.home.join(".config/sprag/config.toml");
                 fs::create_dir_all(file.parent().unwrap()).unwrap();
                 let set = fs::read_to_string(&file).unwrap_or_default();
                 let others = set.lines().filter(|line| !line.starts_with(key.as_str()));
-                // In front: a key behind a table would be the table's.
+                // The key comes first: after a table header it would belong to that table.
                 let lines: Vec<String> =
                     [setting(key, value)].into_iter().chain(others.map(str::to_owned)).collect();
                 fs::write(&file, lines.join("\n")).unwrap();
@@ -173,7 +173,7 @@ impl Player for Program {
     }
 }
 
-/// A list is written as it is, everything else is a text.
+/// Returns a line of TOML: a list stays unquoted, any other value becomes a string.
 fn setting(key: &str, value: &str) -> String {
     if value.starts_with('[') { format!("{key} = {value}") } else { format!("{key} = \"{value}\"") }
 }
@@ -189,7 +189,7 @@ impl Program {
         }
     }
 
-    /// Codex does not say how a call went; its talk does, later.
+    /// Reports the end of a call. Codex does not send the exit code; its transcript has it later.
     fn ended(&self, session: &str, mut call: Value, code: u8) -> Told {
         if self.client == "codex" {
             let output = format!("Process exited with code {code}\nOutput:\n");

@@ -1,4 +1,4 @@
-//! Reviews in stories: a reviewer that starts, decides and stops, and an author that tries.
+//! Reviews in stories: a reviewer that starts, decides and stops, and an author that tries to decide.
 
 use serde_json::json;
 
@@ -26,7 +26,7 @@ impl Core {
         Digest::hash_parts(self.files.iter().flat_map(|(path, text)| [path, text])).to_string()
     }
 
-    /// Takes the gated tools among the rules, as the configuration does.
+    /// Adds the gated tools to the rules, as the configuration does.
     pub(crate) fn gate_tools(&mut self) {
         let built_in =
             sprag_host::config::rule_files::rules(&sprag_host::config::rule_files::Packs::Default, None)

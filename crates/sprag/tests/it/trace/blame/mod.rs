@@ -1,4 +1,4 @@
-//! Who wrote a line, after whatever was done to the history: never the wrong one.
+//! The author of a line after any rewrite of history: blame never names a wrong one.
 
 #![expect(clippy::print_stderr, reason = "how much is found again is shown where somebody runs these alone")]
 
@@ -14,8 +14,8 @@ use sprag_trace::blocks;
 use repository::{By, Repository, intent};
 use rewrite::Rewrite;
 
-/// What blame said of all lines that intents wrote, and of those that they did not. Lines that are everywhere
-/// are counted apart: of equal ones nobody knows which is new.
+/// Results of blame for lines that intents wrote and for other lines. Common lines count separately, because
+/// nothing shows which of several equal lines is new.
 #[derive(Clone, Copy, Debug, Default)]
 struct Score {
     right: usize,
@@ -39,7 +39,7 @@ impl Score {
     }
 }
 
-/// More of them where somebody has the time: `SPRAG_BLAME_SEEDS=50`, or `7-7` for one alone.
+/// Returns the seeds. `SPRAG_BLAME_SEEDS=50` sets more of them, `7-7` only one.
 fn seeds(usual: u64) -> std::ops::Range<u64> {
     let wanted = std::env::var("SPRAG_BLAME_SEEDS").unwrap_or_default();
     match wanted.split_once('-') {
@@ -57,7 +57,7 @@ fn base(seed: u64) -> Repository {
     repository
 }
 
-/// Asks about every line of every file and compares.
+/// Runs blame on every line of every file and compares the results.
 fn score(repository: &mut Repository, what: &str) -> Score {
     let mut score = Score::default();
     for path in repository.files() {
@@ -101,13 +101,13 @@ fn score(repository: &mut Repository, what: &str) -> Score {
     score
 }
 
-/// Whether a line is not likely to be written twice.
+/// Reports whether a line is unlikely to occur twice.
 fn is_long(line: &[u8]) -> bool {
     is_telling(line) && letters(line) >= LETTERS
 }
 
-/// Who wrote a line. A line that is everywhere is of whoever wrote the function it is in or ends, or the lines
-/// beside it: where equal braces follow one another, a diff may take either for the new one.
+/// Returns the possible authors of a line. A common line may belong to the author of its function, of the
+/// next function, or of a line beside it. Among equal braces a diff may take any for the new one.
 fn who_may(repository: &Repository, lines: &[&[u8]], at: usize) -> Vec<By> {
     let above = (0..=at).rev().find_map(|at| repository.writer_of(lines[at])).unwrap_or(None);
     if is_telling(lines[at]) {
@@ -122,7 +122,7 @@ fn who_may(repository: &Repository, lines: &[&[u8]], at: usize) -> Vec<By> {
     may
 }
 
-/// Each kind of rewrite by itself, twice in a row.
+/// Each kind of rewrite alone, twice in a row.
 #[test]
 fn every_rewrite_leaves_lines_with_their_intent() {
     let mut all: BTreeMap<Rewrite, Score> = BTreeMap::new();
@@ -145,7 +145,7 @@ fn every_rewrite_leaves_lines_with_their_intent() {
     }
 }
 
-/// Without the old commits there is less to go by, and still nothing that would be wrong.
+/// Without the old commits there is less evidence, but still no wrong result.
 #[test]
 fn no_line_gets_the_wrong_intent_when_the_old_commits_are_gone() {
     let mut all = Score::default();

@@ -1,5 +1,5 @@
-//! A generated repository whose every telling line has a word that no other line has, so that whoever wrote
-//! it is known whatever becomes of it. Intents write through commits with records, people without.
+//! A generated repository. Every distinctive line has a unique word, so that its author is known after any
+//! change. Intents write through commits with records, people without.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -19,21 +19,21 @@ use sprag_trace::{
 
 use crate::support::Sandbox;
 
-/// Who wrote a line: an intent by its number, or a person.
+/// The author of a line: an intent by its number, or a person.
 pub(super) type By = Option<usize>;
 
 pub(super) struct Repository {
     pub sandbox: Sandbox,
     pub dice: Dice,
-    /// By the word that only this line has.
+    /// Authors by the unique word of their line.
     pub truth: HashMap<String, By>,
     words: usize,
     clock: i64,
-    /// Whether each commit has a time of its own.
+    /// Whether each commit has a separate time.
     has_clock: bool,
 }
 
-/// Numbers that look random and are the same in every run.
+/// Pseudo-random numbers, the same in every run.
 pub(super) struct Dice(u64);
 
 impl Dice {
@@ -112,7 +112,7 @@ impl Repository {
         fs::read_to_string(self.sandbox.project.join(path)).unwrap()
     }
 
-    /// A word of its own for a line that this one writes.
+    /// Returns a new unique word for a line of this author.
     fn word(&mut self, by: By) -> String {
         self.words += 1;
         let word = format!("q{}z", self.words);
@@ -129,7 +129,7 @@ impl Repository {
         }
     }
 
-    /// A function, with lines that are in every file.
+    /// Returns a function with some lines that every file has.
     pub(super) fn function(&mut self, by: By) -> String {
         let mut text = format!("fn start_{}() {{\n", self.word(by));
         for _ in 0..2 + self.dice.below(4) {
@@ -141,14 +141,14 @@ impl Repository {
         text + "}\n"
     }
 
-    /// A function around three lines that other intents write too.
+    /// Returns a function around three lines that other intents write too.
     fn common(&mut self, by: By) -> String {
         let common =
             "    let shared = lookup(everything);\n    shared.prepare(now);\n    shared.finish(later);\n";
         format!("fn common_{}() {{\n{common}}}\n", self.word(by))
     }
 
-    /// Changes one file, as this one does.
+    /// Changes one file in the name of this author.
     pub(super) fn edit(&mut self, by: By) -> String {
         let files = self.files();
         if files.len() < 5 && self.dice.one_in(6) {
@@ -183,7 +183,7 @@ impl Repository {
         path
     }
 
-    /// A commit of one or two intents, and maybe of a person beside them, with a record for each intent.
+    /// Makes a commit of one or two intents, and sometimes of a person too, with a record for each intent.
     pub(super) fn work(&mut self) -> String {
         let first = self.dice.below(INTENTS);
         let mut writers = vec![Some(first)];
@@ -205,7 +205,7 @@ impl Repository {
         revision
     }
 
-    /// A commit of a person.
+    /// Makes a commit of a person.
     pub(super) fn by_hand(&mut self) {
         self.edit(None);
         self.git(&["add", "-A"]);
@@ -217,7 +217,7 @@ impl Repository {
         files.into_iter().map(|path| (path.clone(), self.read(&path))).collect()
     }
 
-    /// Writes down what each intent has written since.
+    /// Records the lines that each intent has written since `before`.
     fn record(&mut self, revision: &str, before: &BTreeMap<String, String>) {
         let after = self.texts();
         for number in 0..INTENTS {
@@ -266,7 +266,7 @@ impl Repository {
         fs::write(path, lines).unwrap();
     }
 
-    /// Throws away every commit that no branch has.
+    /// Removes every commit that no branch has.
     pub(super) fn forget(&mut self) {
         for name in ["ORIG_HEAD", "REBASE_HEAD", "AUTO_MERGE", "refs/original"] {
             let path = self.sandbox.project.join(".git").join(name);
@@ -279,12 +279,12 @@ impl Repository {
         self.git(&["gc", "-q", "--prune=now"]);
     }
 
-    /// Who wrote a line; one that tells nothing is of whoever wrote the line before it.
+    /// Returns the author of a line; a line without a unique word belongs to the author of the line before.
     fn writer_near(&self, lines: &[&[u8]], at: usize) -> By {
         (0..=at).rev().find_map(|at| self.writer_of(lines[at])).unwrap_or(None)
     }
 
-    /// Who wrote a line, if it has a word of its own.
+    /// Returns the author of a line, if it has a unique word.
     pub(super) fn writer_of(&self, line: &[u8]) -> Option<By> {
         word_of(&String::from_utf8_lossy(line)).and_then(|word| self.truth.get(&word).copied())
     }
@@ -308,7 +308,7 @@ fn empty() -> TraceRecord {
     .unwrap()
 }
 
-/// `q12z` in `let value_q12z = compute(12);`
+/// Returns the unique word: `q12z` in `let value_q12z = compute(12);`.
 pub(super) fn word_of(line: &str) -> Option<String> {
     let words = line.split(|c: char| !c.is_ascii_alphanumeric());
     let is_own = |word: &&str| {
@@ -318,7 +318,7 @@ pub(super) fn word_of(line: &str) -> Option<String> {
     words.into_iter().find(is_own).map(str::to_owned)
 }
 
-/// The functions of a file.
+/// Returns the functions of a file.
 pub(super) fn items(text: &str) -> Vec<String> {
     let mut items = vec![String::new()];
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
@@ -333,14 +333,14 @@ pub(super) fn items(text: &str) -> Vec<String> {
     items
 }
 
-/// Behind the head of a function, or later; what several intents write stays together.
+/// Inserts a line after the head of a function, or later. Lines that several intents write stay together.
 fn inserted(item: &str, line: &str, after: usize) -> String {
     let mut lines: Vec<&str> = item.lines().collect();
     if item.contains("fn common_") {
         return item.to_owned();
     }
     let mut at = (after + 1).min(lines.len() - 1);
-    // What is not told by its own words is told by the line before it.
+    // A line without a unique word takes its author from the line before it.
     let is_told_by_another =
         |line: &str| ["step();", "alpha,", "beta,", "gamma,", ");"].contains(&line.trim());
     while is_told_by_another(lines[at]) {

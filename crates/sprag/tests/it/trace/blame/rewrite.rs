@@ -1,4 +1,4 @@
-//! The ways in which history is rewritten, each by git itself.
+//! Rewrites of history, each made by git itself.
 
 use std::fs;
 
@@ -36,7 +36,7 @@ impl Rewrite {
         Rewrite::Format,
     ];
 
-    /// The least share of lines that must be found again, in percent.
+    /// Returns the least share of lines that blame must find, in percent.
     pub(super) fn target(self) -> usize {
         match self {
             Rewrite::Move => 95,
@@ -74,7 +74,7 @@ fn amend(repository: &mut Repository) {
     }
 }
 
-/// Work on a branch, while somebody else goes on with what it left. Back on the branch.
+/// Makes commits on a branch, and possibly on main. Ends on the branch.
 fn fork(repository: &mut Repository) {
     repository.git(&["checkout", "-q", "-B", "topic"]);
     for _ in 0..2 + repository.dice.below(2) {
@@ -92,7 +92,7 @@ fn fork(repository: &mut Repository) {
     repository.git(&["checkout", "-q", "topic"]);
 }
 
-/// What does not fit is taken as the branch has it, which is a rewrite too.
+/// Rebases the branch. Conflicts take the version of the branch, which is a rewrite too.
 fn rebase(repository: &mut Repository) {
     fork(repository);
     if repository.try_git(&["rebase", "-q", "-X", "theirs", "main"]).is_err() {
@@ -109,7 +109,7 @@ fn fixup(repository: &mut Repository) {
     let first = repository.work();
     repository.work();
     let third = repository.work();
-    // A commit that mends an earlier one is one until it is folded into it.
+    // A fixup commit is a separate commit until git folds it into the earlier one.
     let message = ["fixup! ", "squash! "][repository.dice.below(2)].to_owned();
     let subject = repository.git(&["log", "-1", "--format=%s", &first]);
     repository.git(&["commit", "-q", "--amend", "-m", &(message + &subject)]);
@@ -158,7 +158,7 @@ fn merge(repository: &mut Repository) {
     }
 }
 
-/// Takes back a commit, and sometimes takes that back: lines that were gone are there again.
+/// Reverts a commit, and sometimes reverts the revert, so that removed lines return.
 fn revert(repository: &mut Repository) {
     repository.work();
     repository.work();
@@ -181,8 +181,8 @@ fn rename(repository: &mut Repository) {
     repository.work();
 }
 
-/// Takes a file out of all of history, or puts everything into another directory: what `git filter-repo`
-/// does, by the means that git has itself.
+/// Removes a file from the whole history, or moves everything to another directory, as `git filter-repo`
+/// does, with git's own means.
 fn filter(repository: &mut Repository) {
     repository.sandbox.vars.push(("FILTER_BRANCH_SQUELCH_WARNING".to_owned(), "1".to_owned()));
     let is_export = repository.dice.one_in(2);
@@ -219,7 +219,7 @@ fn filter(repository: &mut Repository) {
     }
 }
 
-/// A person takes functions from one file to another.
+/// A person moves functions from one file to another.
 fn move_block(repository: &mut Repository) {
     repository.work();
     let files = repository.files();
@@ -244,7 +244,7 @@ fn move_block(repository: &mut Repository) {
     repository.commit("moved");
 }
 
-/// A person runs a formatter of other taste.
+/// A person runs a formatter with another style.
 fn format(repository: &mut Repository) {
     repository.work();
     let files = repository.files();

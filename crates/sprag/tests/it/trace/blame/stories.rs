@@ -1,4 +1,4 @@
-//! Each way of finding who wrote a line, each way of not being sure, and repositories that mean harm.
+//! Each way to find the author of a line, each kind of doubt, and hostile repositories.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -21,7 +21,7 @@ struct Story {
     sandbox: Sandbox,
 }
 
-/// Three lines that tell something.
+/// Three distinctive lines.
 const BLOCK: &str = "let alpha = first(1);\nlet beta = second(2);\nlet gamma = third(3);\n";
 
 impl Story {
@@ -44,7 +44,7 @@ impl Story {
         self.git(&["rev-parse", "HEAD"])
     }
 
-    /// A commit that writes this file, with a record of the intent.
+    /// Makes a commit that writes this file, with a record of the intent.
     fn wrote(&self, number: usize, path: &str, text: &str) -> String {
         let before = fs::read(self.sandbox.project.join(path)).unwrap_or_default();
         self.sandbox.write(path, text);
@@ -58,7 +58,7 @@ impl Story {
         append(&self.sandbox.store().join("log/2026-09.jsonl"), &record(revision, number, file));
     }
 
-    /// Throws away everything that no branch has.
+    /// Removes everything that no branch has.
     fn forget(&self) {
         for name in ["ORIG_HEAD", "FETCH_HEAD", "REBASE_HEAD"] {
             fs::remove_file(self.sandbox.project.join(".git").join(name))
@@ -73,7 +73,7 @@ impl Story {
         told["lines"].as_array().unwrap_or_else(|| panic!("{told}")).clone()
     }
 
-    /// For each line who wrote it and how that is known, or why not.
+    /// Returns for each line the author and the evidence, or the reason for the doubt.
     fn told(&self, path: &str) -> Vec<String> {
         let word = |line: &Value, name: &str| line[name].as_str().unwrap_or_default().to_owned();
         self.lines(path)
@@ -189,7 +189,7 @@ fn bytes_are_known_again_when_commits_are_gone_if_they_tell_enough() {
     let story = Story::new();
     story.wrote(1, "a.rs", BLOCK);
     story.wrote(2, "b.rs", "let few = lines(1);\nlet so = few(2);\n");
-    // Nothing that was there is left but the files, and those have other names and more lines.
+    // Only the files are left, and they have other names and more lines.
     story.git(&["checkout", "-q", "--orphan", "new"]);
     story.git(&["rm", "-q", "-rf", "--cached", "."]);
     fs::remove_file(story.sandbox.project.join("a.rs")).unwrap();
@@ -275,7 +275,8 @@ fn another_clone_may_speak_for_its_own_commits_and_against_nobody() {
     let forge = |clone: &str, revision: &str, number: usize, file: TracedFile| {
         append(&share.join(format!("{clone}.jsonl")), &record(revision, number, file));
     };
-    // A line that has not the bytes it speaks of, one against our own record, and one that may be right.
+    // A record with a wrong content hash, one that contradicts a record of this clone, and one that may be
+    // right.
     let mut wrong = file("a.rs", b"", BLOCK);
     wrong.ranges[0].content_hash = Sha256Sum::hash_bytes(b"something else");
     forge("forger", &ours, 3, file("a.rs", b"", BLOCK));
@@ -376,7 +377,7 @@ fn a_hook_of_git_is_installed_only_when_it_is_asked_for() {
     assert_eq!(story.told("a.rs"), ["INT-1 range_hash"]);
     assert_eq!(init(&["--remove"]).0, 0);
     assert!(!hook.exists());
-    // No client has to be here for that.
+    // This works without any client.
     let alone = story.sandbox.run(&["init", "--git-hook", "--yes", "--hooks-only"]);
     assert_eq!((alone.code, hook.exists()), (0, true), "{}{}", alone.stdout, alone.stderr);
     fs::remove_file(&hook).unwrap();
@@ -387,7 +388,7 @@ fn a_hook_of_git_is_installed_only_when_it_is_asked_for() {
     assert!(hook.exists());
 }
 
-/// For each line of a file in which hooks saw what was done.
+/// Returns the blame of each line of a file whose changes the hooks saw.
 fn told(work: &Work, path: &str) -> Vec<String> {
     let told = work.sandbox.json(&["trace", "blame", path, "--json"]);
     let lines = told["lines"].as_array().unwrap_or_else(|| panic!("{told}"));
