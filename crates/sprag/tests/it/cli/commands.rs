@@ -424,7 +424,7 @@ fn the_demo_runs_a_plan_with_a_crash_and_a_conflict() {
     let ran = sandbox.run(&["demo", "--plan"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let count = |text: &str| ran.stdout.lines().filter(|line| line.contains(text)).count();
-    let told = ["its agent has crashed; it is tried again", "`list.txt` conflicts", "landed"];
+    let told = ["its agent has crashed; it is tried again", "`list.txt` conflicts", "  landed"];
     assert_eq!(told.map(count), [1, 1, 4], "{}", ran.stdout);
     let figures = "by 6 agents: 1 crashed and was replaced, 1 resolved a conflict";
     assert_eq!(count(figures), 1, "{}", ran.stdout);
