@@ -1,4 +1,4 @@
-//! What other parts of the program call their failures, as what a user is told.
+//! Converts the failures of other crates into failures of commands.
 
 use std::io;
 
@@ -20,7 +20,7 @@ impl From<NoHome> for Failure {
         Failure::new(
             ExitKind::Usage,
             "no_home",
-            "there is no home directory, and outside git the records live there",
+            "no home directory; outside git, Sprag keeps its records there",
         )
         .next("export SPRAG_HOME=/a/directory")
     }
@@ -33,33 +33,33 @@ impl From<StartError> for Failure {
             StartError::NoBranch => (
                 ExitKind::Usage,
                 "no_target",
-                "no branch is checked out, and the plan names no `target`".to_owned(),
+                "no branch is checked out, and the plan has no `target`".to_owned(),
                 "git switch BRANCH",
             ),
             StartError::NoTarget { name } => (
                 ExitKind::Usage,
                 "no_target",
-                format!("there is no branch `{name}` with a commit"),
+                format!("branch `{name}` does not exist or has no commit"),
                 "git branch --list",
             ),
             StartError::StageTaken { stage, plan } => (
                 ExitKind::No,
                 "stage_taken",
-                format!("the run of plan `{plan}`, which is not over, has a stage `{}`, too", stage.as_str()),
+                format!("the unfinished run of plan `{plan}` also has a stage `{}`", stage.as_str()),
                 "sprag status",
             ),
             StartError::Unproven { trunk } => (
                 ExitKind::No,
                 "unproven",
                 format!(
-                    "stages that count as merged are not in the trunk `{trunk}`, or that is gone from the repository: nothing is built on it"
+                    "the trunk `{trunk}` is missing or lacks stages that were merged; Sprag does not build on it"
                 ),
                 "git fsck --lost-found",
             ),
             StartError::NoSandbox { stage, why } => (
                 ExitKind::Usage,
                 "no_sandbox",
-                format!("stage `{}` has to be confined, and cannot be here: {why}", stage.as_str()),
+                format!("stage `{}` needs a sandbox, which is not available here: {why}", stage.as_str()),
                 "sprag doctor",
             ),
             StartError::AtWork { pid, plan } => {
@@ -67,19 +67,19 @@ impl From<StartError> for Failure {
                 (
                     ExitKind::No,
                     "at_work",
-                    format!("{plan} is being run in this clone already, by process `{pid}`"),
+                    format!("{plan} already runs in this clone, in process `{pid}`"),
                     "sprag status",
                 )
             }
             StartError::NoRun { name } => (
                 ExitKind::No,
                 "no_run",
-                format!("no run of a plan `{name}` was begun here"),
+                format!("this clone has no run of a plan `{name}`"),
                 "sprag run plan.md",
             ),
-            StartError::Git(why) => (ExitKind::Ours, "git", format!("git refused: {why}"), "sprag doctor"),
+            StartError::Git(why) => (ExitKind::Ours, "git", format!("git failed: {why}"), "sprag doctor"),
             StartError::Io(error) => {
-                (ExitKind::Ours, "io", format!("the run cannot be written down: {error}"), "sprag doctor")
+                (ExitKind::Ours, "io", format!("cannot write the run's records: {error}"), "sprag doctor")
             }
         };
         Failure::new(kind, code, message).next(next)
@@ -92,15 +92,15 @@ impl From<NotHuman> for Failure {
             NotHuman::NoTerminal => Failure::new(
                 ExitKind::No,
                 "not_a_person",
-                "this is for a person at a terminal, and there is none",
+                "people only: this command needs a terminal on stdin",
             )
             .next("run it yourself in a terminal"),
             NotHuman::BelowAgent { pid } => Failure::new(
                 ExitKind::No,
                 "not_a_person",
-                format!("this is for a person, and it was started below an agent (process {pid})"),
+                format!("people only: an agent started this command (process {pid})"),
             )
-            .next("run it yourself in a terminal of your own"),
+            .next("run it yourself in another terminal"),
         }
     }
 }
@@ -112,7 +112,7 @@ impl From<ReportError> for Failure {
         };
         match error {
             ReportError::NoSession => {
-                Failure::new(ExitKind::No, "no_session", "no session is live in this worktree")
+                Failure::new(ExitKind::No, "no_session", "no live session in this worktree")
                     .next("sprag session list")
             }
             ReportError::Unknown(id) => {
@@ -123,7 +123,7 @@ impl From<ReportError> for Failure {
                 let failure = Failure::new(
                     ExitKind::No,
                     "ambiguous",
-                    format!("which session is meant: {}? name one by its id", list(&ids)),
+                    format!("several sessions match: {}; give the id of one", list(&ids)),
                 );
                 failure.next("sprag session list")
             }
@@ -162,7 +162,7 @@ impl From<InstallError> for Failure {
             InstallError::Changed { path } => Failure::new(
                 ExitKind::No,
                 "changed",
-                format!("`{}` was changed by somebody else meanwhile; nothing was written", path.display()),
+                format!("another program changed `{}` at the same time; nothing was written", path.display()),
             )
             .next("sprag init"),
             InstallError::Protected { path } => Failure::new(
@@ -181,7 +181,7 @@ impl From<ImportError> for Failure {
         match error {
             ImportError::NoFiles { title } => {
                 Failure::new(ExitKind::No, "not_found", format!("no permission rules of {title} were found"))
-                    .next("name the file yourself; `sprag policy import --help`")
+                    .next("name the file; see `sprag policy import --help`")
             }
             ImportError::Unreadable { path, error } => {
                 Failure::new(ExitKind::Usage, "bad_import", format!("`{}`: {error}", path.display()))
@@ -189,7 +189,7 @@ impl From<ImportError> for Failure {
             }
             ImportError::Broken { path, line, what } => {
                 Failure::new(ExitKind::Usage, "bad_import", format!("{}:{line}: {what}", path.display()))
-                    .next("mend the file, or name the ones to be imported")
+                    .next("fix the file, or name the files to import")
             }
         }
     }

@@ -1,5 +1,5 @@
-//! Every way in which a command can fail, what its user is told and what they can do next. All
-//! messages of the product are in this file or in a gate's reason.
+//! Every failure of a command, with its message and the commands to run next. All messages of the program are
+//! in this module or in the reason of a gate.
 
 mod from;
 mod plan;
@@ -30,21 +30,21 @@ use crate::advice::{self, file_word};
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub kind: ExitKind,
-    /// For programs: stable.
+    /// Stable name for programs.
     pub code: Cow<'static, str>,
     pub message: String,
     /// Commands that work when pasted.
     pub next: Vec<String>,
 }
 
-/// What an exit code means.
+/// The meaning of an exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExitKind {
     /// The answer is no.
     No = 1,
-    /// Usage or configuration.
+    /// The command line or the configuration is wrong.
     Usage = 2,
-    /// Our own failure.
+    /// Sprag itself failed.
     Ours = 4,
 }
 
@@ -64,14 +64,14 @@ impl Failure {
         self
     }
 
-    /// A command line that cannot be understood, for programs.
+    /// Returns the failure for a command line that does not parse, for programs.
     pub(crate) fn usage(error: &clap::Error) -> Failure {
         let text = error.to_string();
         let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
         Failure::new(ExitKind::Usage, "usage", first).next("sprag help")
     }
 
-    /// A first word that is not a command, with the commands whose names are nearest.
+    /// Returns the failure for a first word that is not a command, with the nearest commands.
     pub(crate) fn unknown_command<'a>(name: &str, near: impl Iterator<Item = &'a str>) -> Failure {
         let message = format!("unknown command `{}`", quoted(name));
         let failure = Failure::new(ExitKind::Usage, "unknown_command", message);
@@ -101,7 +101,7 @@ impl Failure {
             .next("sprag config show --defaults")
     }
 
-    /// A gate's own words.
+    /// Returns the failure for an objection of a gate, in the words of the gate.
     pub(crate) fn refused(reason: &Reason) -> Failure {
         Failure::new(ExitKind::No, reason.code.to_string(), reason.why.as_str()).next(reason.next.as_str())
     }
@@ -111,23 +111,20 @@ impl Failure {
     }
 
     pub(crate) fn no_submission() -> Failure {
-        Failure::new(
-            ExitKind::Usage,
-            "no_submission",
-            "candidates are read from stdin, and a terminal is there",
-        )
-        .next("sprag reflect --schema")
+        Failure::new(ExitKind::Usage, "no_submission", "no candidates on stdin")
+            .next("sprag reflect --schema")
     }
 
     pub(crate) fn not_reviewer() -> Failure {
-        let message = "only the reviewer of this session decides, with the token it was given, or a person with `--human`";
+        let message =
+            "only the reviewer of this session decides (with its token), or a person (with `--human`)";
         Failure::new(ExitKind::No, "not_reviewer", message).next("sprag review list")
     }
 
     pub(crate) fn bad_session(owner: &SessionId) -> Failure {
         let message = format!("this token is for the review of session `{}`", owner.as_str());
         Failure::new(ExitKind::No, "bad_session", message)
-            .next(format!("decide again with --session {}", owner.as_str()))
+            .next(format!("decide again with `--session {}`", owner.as_str()))
     }
 
     pub(crate) fn no_program(program: &str) -> Failure {
@@ -136,7 +133,7 @@ impl Failure {
     }
 
     pub(crate) fn no_agent(program: &str, error: &io::Error) -> Failure {
-        let message = format!("the agent `{program}` cannot be started: {error}");
+        let message = format!("cannot start the agent `{program}`: {error}");
         Failure::new(ExitKind::No, "no_agent", message).next("sprag doctor")
     }
 
@@ -149,20 +146,20 @@ impl Failure {
 
     pub(crate) fn no_verdict(title: &str, reviewed: &Reviewed) -> Failure {
         let said = &reviewed.said;
-        let how = if reviewed.is_timed_out { "took too long" } else { "ended without a verdict" };
-        let said = if said.is_empty() { String::new() } else { format!("; it said: {said}") };
+        let how = if reviewed.is_timed_out { "took too long" } else { "ended without a decision" };
+        let said = if said.is_empty() { String::new() } else { format!("; last output: {said}") };
         Failure::new(ExitKind::No, "no_verdict", format!("the reviewer ({title}) {how}{said}"))
             .next("sprag review list")
     }
 
     pub(crate) fn nothing_to_verify() -> Failure {
         Failure::new(ExitKind::Usage, "nothing_to_verify", "no check is configured")
-            .next("add to `config.toml` (`sprag config path`), with a command of yours:\n[[completion.check]]\nname = \"tests\"\ncommand = \"make test\"")
+            .next("add a check to `config.toml` (see `sprag config path`):\n[[completion.check]]\nname = \"tests\"\ncommand = \"make test\"")
     }
 
     pub(crate) fn verify_within_check() -> Failure {
-        Failure::new(ExitKind::Usage, "within_check", "this was started by a check, which would never end")
-            .next("take `sprag verify` out of the command of the check")
+        Failure::new(ExitKind::Usage, "within_check", "a check runs `sprag verify` and would start itself")
+            .next("remove `sprag verify` from the command of the check")
     }
 
     pub(crate) fn no_refusal(code: &str) -> Failure {
@@ -181,13 +178,14 @@ impl Failure {
     }
 
     pub(crate) fn no_repository() -> Failure {
-        Failure::new(ExitKind::No, "no_repository", "intents belong to a git repository, and this is none")
+        Failure::new(ExitKind::No, "no_repository", "this directory is not in a git repository")
             .next("git init")
     }
 
     pub(crate) fn bad_intents(bad: &[IntentFileError]) -> Failure {
         let told: Vec<String> = bad.iter().map(ToString::to_string).collect();
-        Failure::new(ExitKind::No, "bad_intents", told.join("\n       ")).next("mend the file")
+        Failure::new(ExitKind::No, "bad_intents", told.join("\n       "))
+            .next("fix the file, then run `sprag intent check`")
     }
 
     pub(crate) fn no_intent(id: &str, near: &[&Intent]) -> Failure {
@@ -210,30 +208,30 @@ impl Failure {
     }
 
     pub(crate) fn bad_intent_id(id: &str) -> Failure {
-        let message = format!("`{}` is no id: 1 to 64 of letters, digits, `.`, `_` and `-`", quoted(id));
+        let message = format!("`{}` is not an id: use 1 to 64 letters, digits, `.`, `_` and `-`", quoted(id));
         Failure::new(ExitKind::Usage, "bad_id", message).next("sprag intent new INT-1 --name TEXT")
     }
 
     pub(crate) fn intent_exists(id: &str) -> Failure {
-        Failure::new(ExitKind::No, "intent_exists", format!("there is an intent `{id}` already"))
+        Failure::new(ExitKind::No, "intent_exists", format!("intent `{id}` already exists"))
             .next(format!("sprag intent show {id}"))
     }
 
-    /// The file is written in a way that would have to be written anew.
+    /// Returns the failure for a file that Sprag could only change by writing all of it again.
     pub(crate) fn not_editable(path: &str) -> Failure {
-        let message = format!("`{path}` is written in a way that cannot be changed in place");
+        let message = format!("Sprag cannot edit `{path}` in place");
         Failure::new(ExitKind::No, "not_editable", message)
-            .next("change it in an editor, then `sprag intent check`")
+            .next("edit the file, then run `sprag intent check`")
     }
 
     pub(crate) fn checks_failed(id: &str, told: &[String]) -> Failure {
-        let message = format!("intent `{id}` is not reached: {}", told.join("; "));
+        let message = format!("intent `{id}` is not done: {}", told.join("; "));
         Failure::new(ExitKind::No, "checks_failed", message).next(format!("sprag intent done {id}"))
     }
 
     pub(crate) fn check_forbidden(id: &str, command: &str, rule: &str) -> Failure {
         let message = format!(
-            "a check of intent `{id}` is not run: rule `{}` is against `{}`",
+            "a check of intent `{id}` did not run: rule `{}` forbids `{}`",
             quoted(rule),
             quoted(command)
         );
@@ -258,7 +256,7 @@ impl Failure {
     }
 
     pub(crate) fn no_memory_judge() -> Failure {
-        Failure::new(ExitKind::Usage, "no_judge", "nobody is configured who could read it (`memory.judge`)")
+        Failure::new(ExitKind::Usage, "no_judge", "`memory.judge` is not configured")
             .next("sprag config set memory.judge '[\"PROGRAM\", \"ARGUMENT\"]'")
     }
 
@@ -276,15 +274,14 @@ impl Failure {
     }
 
     pub(crate) fn nothing_to_revert() -> Failure {
-        Failure::new(ExitKind::No, "nothing_to_revert", "nothing was changed that could be taken back")
-            .next("sprag memory stats")
+        Failure::new(ExitKind::No, "nothing_to_revert", "no change to revert").next("sprag memory stats")
     }
 
     pub(crate) fn no_learning(prefix: &str, error: &NotFound) -> Failure {
         let prefix = quoted(prefix);
         match error {
             NotFound::TooShort => {
-                let message = format!("`{prefix}` is too short: an id is known by six characters or more");
+                let message = format!("`{prefix}` is too short: give at least six characters of the id");
                 Failure::new(ExitKind::Usage, "too_short", message)
             }
             NotFound::None => {
@@ -292,16 +289,16 @@ impl Failure {
             }
             NotFound::Several(ids) => {
                 let ids: Vec<String> = ids.iter().take(5).map(|id| format!("`{}`", quoted(id))).collect();
-                let message = format!("which learning is meant: {}?", ids.join(", "));
+                let message = format!("`{prefix}` matches several learnings: {}", ids.join(", "));
                 Failure::new(ExitKind::No, "ambiguous", message)
             }
         }
         .next("sprag memory list --status all")
     }
 
-    /// For what ends with its session.
+    /// Returns the failure for a change of a learning that ends with its session.
     pub(crate) fn passing() -> Failure {
-        Failure::new(ExitKind::No, "ephemeral", "what is ephemeral ends with its session")
+        Failure::new(ExitKind::No, "ephemeral", "an ephemeral learning ends with its session")
             .next("sprag memory promote ID --to project")
     }
 
@@ -315,13 +312,13 @@ impl Failure {
     }
 
     pub(crate) fn other_scope(old: &str, new: &str) -> Failure {
-        let message = format!("`{}` and `{}` are kept in different places", quoted(old), quoted(new));
+        let message = format!("`{}` and `{}` are stored in different places", quoted(old), quoted(new));
         Failure::new(ExitKind::No, "other_scope", message)
             .next(format!("sprag memory promote {} --to SCOPE", quoted(new)))
     }
 
     pub(crate) fn not_promoted(id: &str, to: &str, why: &str) -> Failure {
-        Failure::new(ExitKind::No, "not_promoted", format!("`{}` is not made {to}: {why}", quoted(id)))
+        Failure::new(ExitKind::No, "not_promoted", format!("cannot promote `{}` to {to}: {why}", quoted(id)))
             .next(format!("sprag memory show {}", quoted(id)))
     }
 
@@ -330,17 +327,19 @@ impl Failure {
     }
 
     pub(crate) fn no_members() -> Failure {
-        let message = "the members to change are read as one JSON object, such as `{\"summary\": \"..\"}`";
+        let message =
+            "the input is not a JSON object with the members to change, such as `{\"summary\": \"..\"}`";
         Failure::new(ExitKind::Usage, "no_members", message).next("sprag reflect --schema")
     }
 
     pub(crate) fn unknown_name(what: &str, name: &str, known: &[&str], command: &str) -> Failure {
-        let message = format!("unknown {what} `{}`; known are {}", quoted(name), known.join(", "));
+        let message = format!("unknown {what} `{}`; known: {}", quoted(name), known.join(", "));
         Failure::new(ExitKind::Usage, "unknown_name", message).next(format!("sprag help {command}"))
     }
 
     pub(crate) fn busy(command: &str) -> Failure {
-        Failure::new(ExitKind::Ours, "busy", "another process is at it").next(format!("sprag {command}"))
+        Failure::new(ExitKind::Ours, "busy", "another `sprag` process runs this command")
+            .next(format!("sprag {command}"))
     }
 
     pub(crate) fn no_store(path: &Path) -> Failure {
@@ -350,29 +349,25 @@ impl Failure {
     }
 
     pub(crate) fn no_data(path: &Path) -> Failure {
-        let message = format!("there is no data to measure on in `{}`", path.display());
+        let message = format!("no data for an evaluation in `{}`", path.display());
         Failure::new(ExitKind::Usage, "no_data", message).next("sprag help memory eval")
     }
 
     pub(crate) fn bad_span(text: &str) -> Failure {
-        Failure::new(
-            ExitKind::Usage,
-            "bad_span",
-            format!("`{text}` is not a length of time such as `2h` or `30d`"),
-        )
-        .next("sprag help")
+        Failure::new(ExitKind::Usage, "bad_span", format!("`{text}` is not a duration such as `2h` or `30d`"))
+            .next("sprag help")
     }
 
     pub(crate) fn bad_text(what: &str, count: usize, bound: usize, command: &str) -> Failure {
         let is_long = count > bound;
         let fault = if is_long { format!("has {count} characters") } else { "is empty".to_owned() };
-        let message = format!("{what} {fault}; it takes one to {bound}");
+        let message = format!("{what} {fault}; allowed are 1 to {bound}");
         Failure::new(ExitKind::Usage, "bad_text", message).next(format!("sprag help {command}"))
     }
 
     pub(crate) fn unknown_client(name: &str, known: &[&str]) -> Failure {
         let known = known.join(", ");
-        Failure::new(ExitKind::Usage, "unknown_client", format!("unknown client `{name}`; known are {known}"))
+        Failure::new(ExitKind::Usage, "unknown_client", format!("unknown client `{name}`; known: {known}"))
             .next("sprag config clients")
     }
 
@@ -390,27 +385,26 @@ impl Failure {
     }
 
     pub(crate) fn nothing_to_classify() -> Failure {
-        Failure::new(ExitKind::Usage, "usage", "no change is named").next("sprag trace classify HEAD")
+        Failure::new(ExitKind::Usage, "usage", "no change given").next("sprag trace classify HEAD")
     }
 
     pub(crate) fn no_revision(range: &str) -> Failure {
-        let message = format!("git cannot tell what changed in `{}`", quoted(range));
+        let message = format!("git cannot read the changes of `{}`", quoted(range));
         Failure::new(ExitKind::No, "no_revision", message).next("git log --oneline")
     }
 
     pub(crate) fn nothing_to_trust() -> Failure {
-        Failure::new(ExitKind::No, "not_found", "this project has no configuration of its own")
+        Failure::new(ExitKind::No, "not_found", "this project has no configuration to trust")
             .next("sprag init")
     }
 
     pub(crate) fn no_memory(title: &str, path: &Path) -> Failure {
-        let message = format!("no memory of {title} was found in `{}`", path.display());
-        Failure::new(ExitKind::No, "not_found", message)
-            .next("name the file itself; `sprag help memory import`")
+        let message = format!("no memory of {title} in `{}`", path.display());
+        Failure::new(ExitKind::No, "not_found", message).next("name the file; see `sprag help memory import`")
     }
 
     pub(crate) fn nothing_to_import(path: &Path, from: &str) -> Failure {
-        let message = format!("there is nothing at `{}`", path.display());
+        let message = format!("`{}` does not exist", path.display());
         Failure::new(ExitKind::Usage, "no_file", message).next(format!("sprag memory import {from} ."))
     }
 
@@ -419,8 +413,12 @@ impl Failure {
     }
 
     pub(crate) fn ambiguous_trace(id: &str, count: usize) -> Failure {
-        Failure::new(ExitKind::No, "ambiguous", format!("`{id}` stands for {count} records; name more of it"))
-            .next("sprag trace log")
+        Failure::new(
+            ExitKind::No,
+            "ambiguous",
+            format!("`{id}` matches {count} records; give more characters of the id"),
+        )
+        .next("sprag trace log")
     }
 
     pub(crate) fn demo(what: impl Into<String>) -> Failure {

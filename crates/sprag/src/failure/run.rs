@@ -1,4 +1,4 @@
-//! What can go wrong when a run is spoken to.
+//! Failures of commands that control a run.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::advice::file_word;
 
 impl Failure {
     pub(crate) fn no_daemon_started(line: &str, log: &Path) -> Failure {
-        let why = if line.is_empty() { "it said nothing" } else { line };
+        let why = if line.is_empty() { "no output" } else { line };
         Failure::new(ExitKind::No, "no_daemon", format!("the daemon did not start: {why}"))
             .next(format!("tail {}", shell_word(&log.display().to_string())))
     }
@@ -20,17 +20,17 @@ impl Failure {
         Failure::new(ExitKind::No, "no_daemon", "no daemon runs in this clone").next("sprag run resume")
     }
 
-    /// An agent cannot begin what people have stopped.
+    /// Returns the failure for a report of an agent without a daemon. An agent cannot resume a stopped run.
     pub(crate) fn agent_without_daemon() -> Failure {
-        let message = "no daemon hears this, and an agent's word counts only while one runs: commit what is done and end; what is committed is looked at when the run goes on";
+        let message = "the daemon is not running, so this report was not recorded; commit your work and end; the resumed run checks it";
         Failure::new(ExitKind::No, "no_daemon", message).next("git status")
     }
 
-    /// In the words of the daemon.
+    /// Returns the failure for a refusal of the daemon, in its words.
     pub(crate) fn told_no(code: String, message: String, stage: Option<&str>) -> Failure {
         let failure = Failure::new(ExitKind::No, code, message);
         match stage {
-            // What cannot be an id is none that could be looked at.
+            // No stage id starts with `-`, so there is no stage to review.
             Some(stage) if stage.starts_with('-') => failure.next("sprag run graph"),
             Some(stage) => failure.next(format!("sprag stage review {}", shell_word(stage))),
             None => failure.next("sprag doctor"),
@@ -49,9 +49,9 @@ impl Failure {
             .next(format!("sprag plan amend {file} --trust"))
     }
 
-    /// Somebody has deleted the records of a run, or the repository, under it.
+    /// Returns the failure for a run whose records or repository were deleted.
     pub(crate) fn ground_gone(run: &Path) -> Failure {
-        let message = format!("`{}` is gone, and the run with it; its agents were ended", run.display());
+        let message = format!("`{}` was deleted; the run and its agents were stopped", run.display());
         Failure::new(ExitKind::No, "ground_gone", message).next("git worktree list")
     }
 
@@ -64,20 +64,20 @@ impl Failure {
     }
 
     pub(crate) fn no_stage_named() -> Failure {
-        let message = "which stage is meant is known for an agent of a run alone";
+        let message = "no stage given; only an agent of a run may omit it";
         Failure::new(ExitKind::Usage, "no_stage", message).next("sprag stage review STAGE")
     }
 
     pub(crate) fn no_run_of_stage(stage: &str) -> Failure {
-        let message = format!("no run that goes on has a stage `{}`", quoted(stage));
+        let message = format!("no unfinished run has a stage `{}`", quoted(stage));
         Failure::new(ExitKind::No, "no_stage", message).next("sprag run plan.md")
     }
 
     pub(crate) fn which_run(names: &[String]) -> Failure {
         match names {
-            [] => Failure::new(ExitKind::No, "no_run", "no run is under way here").next("sprag run plan.md"),
+            [] => Failure::new(ExitKind::No, "no_run", "no unfinished run here").next("sprag run plan.md"),
             names => {
-                let failure = Failure::new(ExitKind::Usage, "which_run", "several runs are under way here");
+                let failure = Failure::new(ExitKind::Usage, "which_run", "several runs are unfinished here");
                 names.iter().fold(failure, |failure, name| {
                     failure.next(format!("sprag run resume {}", shell_word(name)))
                 })

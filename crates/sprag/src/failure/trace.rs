@@ -1,4 +1,4 @@
-//! What can be wrong when somebody asks who wrote a line.
+//! Failures of the commands of `sprag trace`.
 
 use std::path::Path;
 
@@ -8,9 +8,9 @@ use super::{ExitKind, Failure};
 
 impl Failure {
     pub(crate) fn hook_taken(path: &Path) -> Failure {
-        let message = format!("`{}` is somebody else's", path.display());
+        let message = format!("`{}` belongs to another program", path.display());
         Failure::new(ExitKind::No, "hook_taken", message)
-            .next("let that hook run `sprag trace rewritten` with what it reads from its stdin")
+            .next("let that hook pass its stdin to `sprag trace rewritten`")
     }
 
     pub(crate) fn no_such_file(file: &Path) -> Failure {
@@ -25,7 +25,7 @@ impl Failure {
     }
 
     pub(crate) fn bad_lines(lines: &str, count: usize) -> Failure {
-        let message = format!("`{}` names no lines of a file that has {count}", quoted(lines));
+        let message = format!("`{}` is not a range of lines; the file has {count} lines", quoted(lines));
         Failure::new(ExitKind::Usage, "bad_lines", message).next("sprag trace blame FILE -L 1,10")
     }
 }

@@ -1,4 +1,4 @@
-//! What can be wrong when somebody looks at a run.
+//! Failures of commands that show a run.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use super::{ExitKind, Failure};
 
 impl Failure {
     pub(crate) fn run_unread(error: &io::Error) -> Failure {
-        Failure::new(ExitKind::Ours, "io", format!("the records of the run cannot be read: {error}"))
+        Failure::new(ExitKind::Ours, "io", format!("cannot read the records of the run: {error}"))
             .next("sprag doctor")
     }
 
@@ -31,12 +31,11 @@ impl Failure {
     }
 
     pub(crate) fn no_screen() -> Failure {
-        Failure::new(ExitKind::No, "no_terminal", "a screen that stays needs a terminal, and there is none")
-            .next("sprag status")
+        Failure::new(ExitKind::No, "no_terminal", "`--live` needs a terminal").next("sprag status")
     }
 
     pub(crate) fn screen_lost(error: &io::Error) -> Failure {
-        Failure::new(ExitKind::Ours, "terminal", format!("the screen cannot be shown: {error}"))
+        Failure::new(ExitKind::Ours, "terminal", format!("cannot show the screen: {error}"))
             .next("sprag status")
     }
 
@@ -46,13 +45,13 @@ impl Failure {
     }
 
     pub(crate) fn no_window(stage: &str) -> Failure {
-        Failure::new(ExitKind::No, "no_terminal", "no terminal is known that a window could be opened with")
+        Failure::new(ExitKind::No, "no_terminal", "no known terminal program to open a window with")
             .next("sprag config set terminal.command '[\"xterm\", \"-e\"]'")
             .next(format!("sprag run attach {}", shell_word(stage)))
     }
 
     pub(crate) fn not_started(program: &str, error: &io::Error) -> Failure {
-        let message = format!("`{}` cannot be started: {error}", quoted(program));
+        let message = format!("cannot start `{}`: {error}", quoted(program));
         Failure::new(ExitKind::Ours, "not_started", message).next("sprag config get terminal.command")
     }
 }
