@@ -1,7 +1,7 @@
-//! The walk of one hook call: payload -> event -> state -> verdict -> reply, a straight line.
+//! One hook call in a straight line: payload -> event -> state -> verdict -> reply.
 //!
-//! A hook always ends with exit code 0 and one JSON object. Whatever goes wrong in here is told to
-//! the user and answered as the gates declare for a fault, which for most of them is to pass.
+//! A hook always ends with exit code 0 and one JSON object. On a failure, Sprag warns the user and answers as
+//! the gates declare for a fault. Most gates pass then.
 
 use std::ffi::OsString;
 use std::fs;
@@ -36,7 +36,7 @@ struct Args {
     is_dry_run: bool,
 }
 
-/// Runs a hook call: reads stdin, prints the reply, and then does what may wait.
+/// Runs a hook call: reads stdin, prints the reply, then does the work that may wait.
 pub(crate) fn main(args: &[OsString]) {
     let env = Env::Real;
     let args = Args::read(args);
@@ -48,7 +48,7 @@ pub(crate) fn main(args: &[OsString]) {
     let judged = catch_unwind(AssertUnwindSafe(|| answer(&args, &env, &*disk, payload.as_ref())));
     let answer = judged.unwrap_or_else(|_| after_panic(&args, &env, payload.as_ref().ok()));
     if ANSWERED.swap(true, Ordering::SeqCst) {
-        // The other answer is on its way, and the process with it.
+        // The watch thread prints its own answer and ends the process.
         return std::thread::park();
     }
     if let Some(warning) = &answer.warning {
@@ -58,14 +58,15 @@ pub(crate) fn main(args: &[OsString]) {
     drop(answered);
     keep_pair(&env, payload.as_ref().ok(), &answer.text);
     hang_up();
-    catch_unwind(AssertUnwindSafe(|| answer.finish())).discard("the next hook finds the chores undone");
+    catch_unwind(AssertUnwindSafe(|| answer.finish())).discard("the next hook does these chores");
 }
 
-/// Bytes of a payload that may take longer to judge than a client waits, whatever we have overlooked.
+/// Size in bytes from which a payload gets a watch thread, because its decision may take longer than a client
+/// waits.
 const LONG: usize = 16 * 1024;
-/// Clients wait for thirty seconds, and then go on as if nobody had objected.
+/// Less than the 30 s that clients wait for a hook. After that they continue without an objection.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// At a stop for ten minutes, because checks are run there.
+/// Less than the 10 minutes that clients wait at a stop, where checks run.
 const PATIENCE_AT_STOP: Duration = Duration::from_secs(560);
 
 fn patience(event: Option<EventKind>) -> Duration {
@@ -79,7 +80,7 @@ fn patience(event: Option<EventKind>) -> Duration {
 
 static ANSWERED: AtomicBool = AtomicBool::new(false);
 
-/// Answers for a walk that does not come to an end before what is given back is dropped.
+/// Starts a thread that answers if the decision takes too long. Dropping the returned sender ends the thread.
 fn answer_in_time(client: &str, payload: &HookPayload) -> mpsc::Sender<()> {
     let raw = String::from_utf8_lossy(&payload.bytes).into_owned();
     let client = clients::find(client);
@@ -93,21 +94,21 @@ fn answer_in_time(client: &str, payload: &HookPayload) -> mpsc::Sender<()> {
         if let Some(client) = client
             && !ANSWERED.swap(true, Ordering::SeqCst)
         {
-            let answer = fault(client, &Env::Real, &native, &raw, "it took too long to judge");
+            let answer = fault(client, &Env::Real, &native, &raw, "the decision took too long");
             print(&answer.text);
             end_here();
         }
     };
-    std::thread::Builder::new().spawn(watch).discard("without the watch the walk itself still answers");
+    std::thread::Builder::new().spawn(watch).discard("without the watch, the main thread answers");
     sender
 }
 
-#[expect(clippy::exit, reason = "the walk that should return is the one that does not")]
+#[expect(clippy::exit, reason = "the main thread, which should return, hangs")]
 fn end_here() -> ! {
     std::process::exit(0)
 }
 
-/// The reply and what is left to do once it is given.
+/// The reply, and the work that is left after it.
 struct HookReply<'a> {
     text: String,
     warning: Option<String>,
@@ -118,13 +119,13 @@ impl HookReply<'_> {
     fn finish(self) {
         if let Some((world, input, walked)) = self.rest {
             sprag_host::upkeep::after_reply::run_chores(&world, &input, &walked)
-                .discard("the next hook does chores that failed");
+                .discard("the next hook repeats chores that failed");
         }
     }
 }
 
 impl Args {
-    /// Anything but a name is a flag, and an unknown flag is no reason to fail a hook.
+    /// Reads the arguments. Ignores unknown flags, because a hook must not fail.
     fn read(args: &[OsString]) -> Args {
         let mut read = Args::default();
         for arg in args {
@@ -147,7 +148,7 @@ fn answer<'a>(
 ) -> HookReply<'a> {
     let Some(client) = clients::find(&args.client) else {
         let known: Vec<&str> = clients::CLIENTS.iter().map(|client| client.name).collect();
-        let warning = format!("unknown client `{}`; known are {}", args.client, known.join(", "));
+        let warning = format!("unknown client `{}`; known: {}", args.client, known.join(", "));
         return HookReply { text: "{}".to_owned(), warning: Some(warning), rest: None };
     };
     let payload = match payload {
@@ -156,7 +157,7 @@ fn answer<'a>(
             return fault(client, env, "", "", "the payload did not end within a second");
         }
         Err(payload::PayloadError::Io(error)) => {
-            return fault(client, env, "", "", &format!("the payload cannot be read: {error}"));
+            return fault(client, env, "", "", &format!("cannot read the payload: {error}"));
         }
     };
     let parsed = (client.parse)(&payload, env).or_else(|_| (client.parse)(&mended(&payload), env));
@@ -165,7 +166,7 @@ fn answer<'a>(
         Err(malformed) => {
             let mut raw = String::from_utf8_lossy(&payload.bytes).into_owned();
             if payload.whole == (InputCompleteness::Cut { names_us: true }) {
-                // In a part that was dropped.
+                // The part that was cut off names Sprag.
                 raw.push_str(" sprag");
             }
             let native = peek_event_name(&raw).unwrap_or_default();
@@ -190,7 +191,7 @@ fn judge<'a>(
     let cwd = if input.cwd.is_empty() { locations::current_dir(env) } else { PathBuf::from(&input.cwd) };
     let project = input.project.as_ref().map(Path::new);
     let Ok(places) = Locations::of_session(project, &cwd, env) else {
-        return fault(client, env, native, "", "there is no home directory; set HOME or SPRAG_HOME");
+        return fault(client, env, native, "", "no home directory; set `HOME` or `SPRAG_HOME`");
     };
     input.root = places.worktree.as_ref().map(|root| root.to_string_lossy().into_owned()).unwrap_or_default();
     input.home = locations::home(env).map(|home| home.to_string_lossy().into_owned()).unwrap_or_default();
@@ -205,7 +206,7 @@ fn judge<'a>(
         Some(purpose::Purpose::Stage { stage }) => {
             input.anchor = stage_session::at(&world, stage.as_str(), &input.event);
             input.stage = Some(stage);
-            // Whatever its client believes: a question would wait for nobody.
+            // No person sees the questions of a stage agent, whatever its client reports.
             input.presence = Presence::Headless;
         }
         None => {}
@@ -219,7 +220,7 @@ fn judge<'a>(
     if matches!(input.event, Event::SessionStarted { .. }) {
         walked.warnings.extend(world.config.warnings.iter().cloned());
     }
-    // It may quote a repository's own words.
+    // A warning may quote text of the repository, so it becomes one short line.
     let warning = (!walked.warnings.is_empty())
         .then(|| Text::<1000>::new(one_line(&walked.warnings.join("; "))).to_string());
     let presence = input.presence;
@@ -229,18 +230,18 @@ fn judge<'a>(
     if done.2.has_chores() {
         return HookReply { text, warning, rest: Some(done) };
     }
-    // The process is about to end: taking all this apart would cost more than reading the payload did.
+    // The process ends soon. Freeing all this would cost more than reading the payload.
     std::mem::forget(done);
     HookReply { text, warning, rest: None }
 }
 
-/// Where nothing could be written, a refusal needs no memory and stands; a held stop would never be
-/// counted, and passes.
+/// Adjusts the result if Sprag could not write its state. A refusal stays. A held stop passes, because Sprag
+/// could not count the holds.
 fn without_memory(world: &World<'_>, input: &Input, mut walked: PipelineResult) -> PipelineResult {
     let Some(error) = &walked.unwritten else {
         return walked;
     };
-    let warning = format!("nothing can be written to `{}`: {error}", world.places.store.display());
+    let warning = format!("cannot write to `{}`: {error}", world.places.store.display());
     if matches!(
         input.event,
         Event::StopRequested(_) | Event::SubagentStopped(_) | Event::TaskCompleting { .. }
@@ -260,7 +261,7 @@ fn fault(client: &Client, env: &Env, native: &str, raw: &str, what: &str) -> Hoo
     HookReply { text: (client.render)(&reply), warning: Some(what), rest: None }
 }
 
-/// Bytes that are no UTF-8 are replaced rather than refused: the event around them is still true.
+/// Replaces bytes that are not UTF-8. The event around them is still valid.
 fn readable(payload: &HookPayload) -> HookPayload {
     match std::str::from_utf8(&payload.bytes) {
         Ok(_) => HookPayload { bytes: payload.bytes.clone(), whole: payload.whole },
@@ -271,8 +272,8 @@ fn readable(payload: &HookPayload) -> HookPayload {
     }
 }
 
-/// What other programs let pass and a strict reader does not: a byte order mark, raw control
-/// characters, and half of a character pair, which is what is left of an emoji cut in two.
+/// Repairs JSON that lenient parsers accept: removes a byte order mark, escapes raw control characters, and
+/// replaces half of a surrogate pair (an emoji that was cut in two).
 fn mended(payload: &HookPayload) -> HookPayload {
     let text = String::from_utf8_lossy(&payload.bytes);
     let text = text.trim_start_matches('\u{feff}');
@@ -304,7 +305,7 @@ fn mended(payload: &HookPayload) -> HookPayload {
     HookPayload { bytes: out.into_bytes(), whole: payload.whole }
 }
 
-/// Control characters are blanks between the parts of an object, and themselves within a text.
+/// Replaces control characters: by an escape inside a string, by a blank elsewhere.
 fn without_controls(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut is_text, mut is_escaped) = (false, false);
@@ -320,7 +321,7 @@ fn without_controls(text: &str) -> String {
     out
 }
 
-/// The event's name in a payload that does not parse, so that a gate that fails closed still does.
+/// Returns the event name of a payload that does not parse, so that gates that fail closed can refuse.
 fn peek_event_name(text: &str) -> Option<String> {
     let (_, rest) = text.split_once("\"hook_event_name\"")?;
     let name = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
@@ -343,8 +344,8 @@ fn after_panic(args: &Args, env: &Env, payload: Option<&HookPayload>) -> HookRep
     let raw = payload.map(|payload| String::from_utf8_lossy(&payload.bytes).into_owned()).unwrap_or_default();
     let native = peek_event_name(&raw).unwrap_or_default();
     let told = match report {
-        Some(path) => format!("sprag crashed; this is a bug in sprag; see `{}`", path.display()),
-        None => format!("sprag crashed; this is a bug in sprag: {what}"),
+        Some(path) => format!("sprag crashed, which is a bug in Sprag; see `{}`", path.display()),
+        None => format!("sprag crashed, which is a bug in Sprag: {what}"),
     };
     match clients::find(&args.client) {
         Some(client) => fault(client, env, &native, &raw, &told),
@@ -361,7 +362,7 @@ fn report_crash(env: &Env, what: &str) -> Option<PathBuf> {
     disk::replace(&RealDisk, &path, text.as_bytes()).ok().map(|()| path)
 }
 
-/// Lets a test see what a slow disk comes to. Not in the released program.
+/// Returns a slow disk if a test asks for it. Only in debug builds.
 #[cfg(debug_assertions)]
 fn disk_of(env: &Env) -> Box<dyn Disk> {
     match env.text("SPRAG_TEST_SYNC_MILLIS").and_then(|millis| millis.parse().ok()) {
@@ -375,32 +376,32 @@ fn disk_of(_env: &Env) -> Box<dyn Disk> {
     Box::new(RealDisk)
 }
 
-/// Lets a test see what a panic comes to. Not in the released program.
+/// Panics if a test asks for it. Only in debug builds.
 fn panic_if_asked(env: &Env) {
-    assert!(!(cfg!(debug_assertions) && env.get("SPRAG_TEST_PANIC").is_some()), "asked to by a test");
+    assert!(!(cfg!(debug_assertions) && env.get("SPRAG_TEST_PANIC").is_some()), "a test asked for it");
 }
 
 fn print(text: &str) {
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{text}")
         .and_then(|()| stdout.flush())
-        .discard("a client that hung up does not miss the reply");
+        .discard("a client that closed the pipe does not need the reply");
 }
 
-/// A client reads until nobody can say anything more; what is left to do is not for it to wait for.
+/// Closes stdout and stderr. A client reads until they are closed and must not wait for the remaining work.
 fn hang_up() {
     let stdin = io::stdin();
-    // Something has to stand there, or the next file that is opened would: what was read from cannot be
-    // written to.
-    rustix::stdio::dup2_stdout(stdin.as_fd()).discard("an open pipe makes the client wait longer only");
-    rustix::stdio::dup2_stderr(stdin.as_fd()).discard("an open pipe makes the client wait longer only");
+    // The descriptors must stay in use, or the next opened file would get them. Stdin is not writable, so it
+    // is a safe replacement.
+    rustix::stdio::dup2_stdout(stdin.as_fd()).discard("with an open pipe the client only waits longer");
+    rustix::stdio::dup2_stderr(stdin.as_fd()).discard("with an open pipe the client only waits longer");
 }
 
 fn tell(text: &str) {
-    writeln!(io::stderr().lock(), "{text}").discard("nobody reads a closed stderr");
+    writeln!(io::stderr().lock(), "{text}").discard("a closed stderr has no reader");
 }
 
-/// `SPRAG_RECORD=DIR` keeps payload and reply as fixtures for tests.
+/// Writes payload and reply to the directory in `SPRAG_RECORD`, as fixtures for tests.
 fn keep_pair(env: &Env, payload: Option<&HookPayload>, reply: &str) {
     let (Some(dir), Some(payload)) = (env.get("SPRAG_RECORD"), payload) else {
         return;
@@ -422,7 +423,7 @@ fn keep_pair(env: &Env, payload: Option<&HookPayload>, reply: &str) {
 mod tests {
     use super::*;
 
-    /// A long last message must not end the checks of a stop.
+    /// A long last message must not cut the checks of a stop short.
     #[test]
     fn a_stop_is_waited_for_as_long_as_its_client_does() {
         for client in clients::CLIENTS {
