@@ -1,5 +1,5 @@
-//! Commands that messages advise: what is pasted has to be understood. Builds for tests ask the real command line of
-//! every one that is told, so that whatever tells another is found by the story that comes by.
+//! Commands that messages advise. Users paste them, so each one must parse. Debug builds parse every command
+//! that a message advises, so that a test which prints a wrong one fails.
 
 #[cfg(test)]
 mod tests;
@@ -12,28 +12,28 @@ use sprag_base::text::shell_word;
 
 use crate::commands;
 
-/// Whether the command line takes it, in builds for tests.
+/// Panics in debug builds if an advised command does not parse.
 pub(crate) fn check(command: &str) {
     if cfg!(debug_assertions) && command.starts_with("sprag ") {
         let wrong = wrong(command, AdviceForm::Yes);
-        debug_assert!(wrong.is_none(), "`{command}` is advised and not understood: {wrong:?}");
+        debug_assert!(wrong.is_none(), "advised command `{command}` does not parse: {wrong:?}");
     }
 }
 
-/// Whether a command has to have all that it needs. In a sentence `sprag note` is the name of one.
+/// Whether a command must have all its arguments. A sentence may name just `sprag note`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AdviceForm {
     Yes,
     Named,
 }
 
-/// A file as an argument: one whose name begins as an option does is none.
+/// Returns a path as a shell word. A name that starts with `-` gets `./` in front, or it would be an option.
 pub(crate) fn file_word(path: &Path) -> String {
     let name = path.display().to_string();
     shell_word(&if name.starts_with('-') { format!("./{name}") } else { name })
 }
 
-/// What the command line says against it.
+/// Returns the error with which the command line rejects a command.
 fn wrong(command: &str, whole: AdviceForm) -> Option<String> {
     let error = commands::cli().try_get_matches_from(words(command)).err()?;
     let is_named = whole == AdviceForm::Named
@@ -47,7 +47,7 @@ fn wrong(command: &str, whole: AdviceForm) -> Option<String> {
     (!is_named && !is_help).then(|| error.to_string())
 }
 
-/// As a shell would part it: quotes and backslashes, and nothing that it would expand.
+/// Splits a command as a shell does, with quotes and backslashes but without expansion.
 fn words(command: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     let mut chars = command.chars();

@@ -4,10 +4,10 @@ use std::{fs, io};
 use super::*;
 use crate::failure::Failure;
 
-/// What stands for values in the texts of sources.
+/// Value that replaces the placeholders of format strings.
 const VALUE: &str = "x1";
-/// What sentences about us go on with.
-const PROSE: &[&str] = &["is", "was", "cannot", "warned:", "crashed;"];
+/// Words after `sprag` in sentences that name no command.
+const PROSE: &[&str] = &["is", "was", "cannot", "warned:", "crashed,"];
 
 #[test]
 fn every_command_that_a_text_of_ours_names_is_one() {
@@ -19,18 +19,18 @@ fn every_command_that_a_text_of_ours_names_is_one() {
         for text in literals(&fs::read_to_string(&path).unwrap()) {
             for (command, whole) in commands_of(&text) {
                 told += 1;
-                // A value may be any of those that an argument takes.
+                // An argument with fixed values rejects the placeholder value.
                 if let Some(wrong) = wrong(&command, whole).filter(|wrong| !wrong.contains("value 'x1'")) {
                     bad.push(format!("{}: `{command}`: {}", path.display(), wrong.lines().next().unwrap()));
                 }
             }
         }
     }
-    assert!(told > 200, "only {told} were found: they are looked for in the wrong way");
+    assert!(told > 200, "only {told} commands were found: the search is wrong");
     assert_eq!(bad, [""; 0], "{bad:#?}");
 }
 
-/// Sources of the program, without tests.
+/// Collects the sources of the program, without tests.
 fn find(dir: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
@@ -43,7 +43,7 @@ fn find(dir: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Texts between quotes, without those of tests at the end of a file.
+/// Returns the string literals of a source, without those of a test module at its end.
 fn literals(source: &str) -> Vec<String> {
     let source = source.split("#[cfg(test)]\nmod tests {").next().unwrap();
     let mut found = Vec::new();
@@ -56,7 +56,7 @@ fn literals(source: &str) -> Vec<String> {
     found
 }
 
-/// Texts that go on in the next line are one line.
+/// Joins string literals that continue on the next line.
 fn joined(source: &str) -> String {
     let mut whole = String::new();
     for line in source.lines() {
@@ -71,7 +71,7 @@ fn joined(source: &str) -> String {
     whole
 }
 
-/// What is advised in a line: after `next:`, as all of it, or between backticks.
+/// Returns the commands that a line advises: after `next:`, as the whole line, or between backticks.
 fn commands_of(text: &str) -> Vec<(String, AdviceForm)> {
     let mut found = Vec::new();
     let line = text.split("next: ").last().unwrap().trim();
@@ -89,7 +89,7 @@ fn commands_of(text: &str) -> Vec<(String, AdviceForm)> {
     found
 }
 
-/// With values where a text has places for them.
+/// Replaces the placeholders of a text with values.
 fn filled(text: &str) -> String {
     let mut filled = String::new();
     let mut rest = text;
