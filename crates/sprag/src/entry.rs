@@ -1,10 +1,10 @@
-//! Where the system hands over. The standard library would first look up how large the stack is, to be able to
-//! say so if it overflowed, by reading `/proc/self/maps`: a fifth of the instructions of a hook. What else it
-//! does before a `main` is done here.
+//! The entry point of the program. The entry point of the standard library also reads `/proc/self/maps` to
+//! find the stack size, which takes a fifth of the instructions of a hook. This module does the rest of its
+//! work.
 
 #![expect(
     unsafe_code,
-    reason = "an entry that is not the standard library's has a name that only `unsafe` may give"
+    reason = "an entry point outside the standard library needs `no_mangle`, which is unsafe"
 )]
 
 use std::mem;
@@ -17,11 +17,12 @@ use rustix::stdio;
 extern "C" fn main() -> i32 {
     open_what_is_closed();
     ignore_broken_pipes();
-    // Not returned: standard output is flushed here.
+    // `exit` flushes standard output; a return from this function would not.
     std::process::exit(crate::run().into())
 }
 
-/// A file that was opened next would be taken for standard output otherwise, and written over by a reply.
+/// Opens `/dev/null` for each closed standard stream. Otherwise the next opened file would become standard
+/// output, and a reply would overwrite it.
 fn open_what_is_closed() {
     for place in [stdio::stdin(), stdio::stdout(), stdio::stderr()] {
         if fcntl_getfd(place) == Err(Errno::BADF)
@@ -32,8 +33,8 @@ fn open_what_is_closed() {
     }
 }
 
-/// A program that does not read what it is told ends by itself, and does not end us.
+/// Ignores SIGPIPE, so that a reader that closes its pipe early does not end this program.
 fn ignore_broken_pipes() {
-    // SAFETY: no handler of ours is set up that could be replaced, and no other thread runs yet.
+    // SAFETY: the program has no signal handler that this call could replace, and no other thread runs yet.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
 }

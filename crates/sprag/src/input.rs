@@ -1,14 +1,14 @@
-//! What is read from stdin, line by line.
+//! Reads stdin line by line, with a limit on the length of a line.
 
 use std::io::{self, BufRead};
 
-/// One line, if it is not too long.
+/// One line of the input; a line above the limit has no content.
 pub(crate) enum InputLine {
     Whole(Vec<u8>),
     Long,
 }
 
-/// The next line; the rest of one that is longer than `most` is passed over.
+/// Returns the next line. Skips the content of a line that is longer than `most` bytes.
 pub(crate) fn next_line(input: &mut impl BufRead, most: usize) -> io::Result<Option<InputLine>> {
     let mut bytes = Vec::new();
     let mut is_long = false;

@@ -1,5 +1,5 @@
-//! The `sprag` program: argv, commands, exit codes. A hook is dispatched before anything else
-//! exists: it is started hundreds of times in a session.
+//! The `sprag` program: arguments, commands and exit codes. A hook call is dispatched first, because clients
+//! start hundreds of them in a session.
 
 #![cfg_attr(not(test), no_main)]
 
@@ -12,8 +12,8 @@ mod hook;
 mod input;
 mod output;
 
-/// Gives the exit code.
-#[cfg_attr(test, expect(dead_code, reason = "tests have an entry of their own"))]
+/// Runs the command line and returns the exit code.
+#[cfg_attr(test, expect(dead_code, reason = "the test harness has its own entry point"))]
 fn run() -> u8 {
     let args: Vec<std::ffi::OsString> = std::env::args_os().collect();
     let asks_for_help = args.get(2).is_some_and(|arg| arg == "--help" || arg == "-h");

@@ -1,5 +1,5 @@
-//! What people and programs read. Data goes to stdout, everything else to stderr; nothing depends
-//! on colour, and a reader that hangs up is no error.
+//! Output for people and programs. Data goes to stdout, everything else to stderr. No meaning depends on
+//! colour, and a closed pipe is not an error.
 
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -24,26 +24,26 @@ impl OutputFormat {
 }
 
 pub(crate) fn line(text: impl AsRef<str>) {
-    writeln!(io::stdout().lock(), "{}", shown(text.as_ref())).discard("nobody reads a closed stdout");
+    writeln!(io::stdout().lock(), "{}", shown(text.as_ref())).discard("a closed stdout has no reader");
 }
 
 pub(crate) fn note(text: impl AsRef<str>) {
-    writeln!(io::stderr().lock(), "{}", shown(text.as_ref())).discard("nobody reads a closed stderr");
+    writeln!(io::stderr().lock(), "{}", shown(text.as_ref())).discard("a closed stderr has no reader");
 }
 
-/// The command that helps, below what is told.
+/// Prints the command to run next, below a message.
 pub(crate) fn next(command: impl AsRef<str>) {
     advice::check(command.as_ref());
     line(format!("  next: {}", command.as_ref()));
 }
 
-/// The same beside data that a program may read.
+/// Prints the command to run next on stderr, because a program may read stdout.
 pub(crate) fn note_next(command: impl AsRef<str>) {
     advice::check(command.as_ref());
     note(format!("  next: {}", command.as_ref()));
 }
 
-/// A line that stands out where there is colour.
+/// Prints a line, in bold if the terminal has colour.
 pub(crate) fn heading(text: &str) {
     if has_colour() {
         writeln!(io::stdout().lock(), "\x1b[1m{}\x1b[0m", shown(text)).unwrap_or_default()
@@ -52,59 +52,30 @@ pub(crate) fn heading(text: &str) {
     }
 }
 
-/// How a part of a line looks where there is colour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tone {
-    Plain,
-    Dim,
-    Name,
-    Good,
-    Bad,
-}
-
-/// Prints a line whose parts have a tone; without colour the same text.
-pub(crate) fn toned(parts: &[(Tone, &str)]) {
-    let has_colour = has_colour();
-    let text: String = parts
-        .iter()
-        .map(|(tone, text)| {
-            let code = match tone {
-                Tone::Plain => "0",
-                Tone::Dim => "2",
-                Tone::Name => "36",
-                Tone::Good => "32",
-                Tone::Bad => "31",
-            };
-            let text = shown(text);
-            if has_colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text }
-        })
-        .collect();
-    text_raw(&format!("{}\n", text.trim_end()));
-}
-
-/// Session ids, file names and configuration come from outside: nothing of them moves a cursor.
+/// Replaces control characters. Session ids, file names and configuration come from outside and must not move
+/// the cursor.
 fn shown(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
 }
 
-/// One object with its version and named lists.
+/// Prints one JSON object, with the version of its format.
 pub(crate) fn json(mut value: Value) {
     value["v"] = json!(1);
     line(value.to_string());
 }
 
-/// The same for an object that is too large to be built up first, and says its version itself.
+/// Prints an object that is too large to build as a `Value` first. The object contains its version.
 pub(crate) fn json_of(value: &impl serde::Serialize) {
-    let mut text = serde_json::to_string(value).expect("what is told is plain data with text keys");
+    let mut text = serde_json::to_string(value).expect("the output is plain data with text keys");
     text.push('\n');
     text_raw(&text);
 }
 
 pub(crate) fn text_raw(text: &str) {
-    io::stdout().lock().write_all(text.as_bytes()).discard("nobody reads a closed stdout");
+    io::stdout().lock().write_all(text.as_bytes()).discard("a closed stdout has no reader");
 }
 
-/// Columns as wide as they need to be; the last one takes what the terminal has left.
+/// Prints a table. Columns are as wide as their cells; the last column gets the rest of the terminal.
 pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) {
     let mut widths: Vec<usize> = head.iter().map(|cell| cell.chars().count()).collect();
     for row in rows {
@@ -129,7 +100,7 @@ pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) {
     }
 }
 
-/// The same where columns may go, the first of `spare` first, until the others are seen whole.
+/// Prints a table and drops the columns in `spare`, in this order, until the others fit the terminal.
 pub(crate) fn table_sparing(head: &[&str], mut rows: Vec<Vec<String>>, spare: &[&str]) {
     let room = width();
     let mut head: Vec<&str> = head.to_vec();
@@ -159,7 +130,7 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
     format!("{kept}…")
 }
 
-/// The terminal's width; a pipe gets everything.
+/// Returns the width of the terminal; a pipe has no limit.
 fn width() -> usize {
     if !io::stdout().is_terminal() {
         return usize::MAX;
@@ -168,24 +139,24 @@ fn width() -> usize {
     size.filter(|&columns| columns >= 20).unwrap_or(80)
 }
 
-/// Whether to colour at all.
+/// Reports whether the output may have colour.
 fn has_colour() -> bool {
     io::stdout().is_terminal()
         && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
         && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// Asks a person; no terminal is a no.
+/// Asks a yes-or-no question. Without a terminal the answer is no.
 pub(crate) fn confirm(question: &str) -> bool {
     if !io::stdin().is_terminal() {
         return false;
     }
-    write!(io::stderr().lock(), "{question} [y/N] ").discard("an unseen question gets no yes");
+    write!(io::stderr().lock(), "{question} [y/N] ").discard("a question that was not printed gets no yes");
     let mut answer = String::new();
     io::stdin().read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
 }
 
-/// Progress of long work, on stderr and only where somebody watches.
+/// Returns a progress bar on stderr; it is hidden if stderr is not a terminal.
 pub(crate) fn progress(length: u64, what: &str) -> indicatif::ProgressBar {
     let bar = if io::stderr().is_terminal() {
         indicatif::ProgressBar::new(length)
