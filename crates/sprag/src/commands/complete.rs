@@ -1,4 +1,4 @@
-//! Completion of values that only this repository knows: sessions, stages, plans, learnings, intents, clients.
+//! Completes values that only this repository knows: sessions, stages, plans, learnings, intents, clients.
 
 use std::ffi::OsString;
 
@@ -24,8 +24,8 @@ pub(super) const VARIABLE: &str = "SPRAG_COMPLETE";
 /// Candidates of one kind, read when a shell asks for them.
 type Candidates = fn() -> Vec<CompletionCandidate>;
 
-/// Arguments whose values have candidates: the command path ends with the first word, the argument has the second name.
-/// An empty word matches every command.
+/// Arguments whose values have candidates: the command path ends with the first word, the argument has the
+/// second name. An empty word matches every command.
 const VALUES: &[(&str, &str, Candidates)] = &[
     ("", "session", sessions),
     ("", "stage", stages),

@@ -1,4 +1,4 @@
-//! `sprag help`: the command line as a whole, with its groups.
+//! `sprag help`: prints the help of commands and arranges them in groups.
 
 use std::fmt::Write as _;
 

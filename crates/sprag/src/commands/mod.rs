@@ -1,4 +1,5 @@
-//! The commands. Each is one file with `Args` (its help) and `run`, and one line in the list below.
+//! The commands. Each command is a module with `Args` (its help) and `run`, and has one line in the list
+//! below.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -96,7 +97,7 @@ commands! {
     }
 }
 
-/// Governs, remembers for, traces and orchestrates coding agents.
+/// Check, remember, trace and orchestrate the work of coding agents
 #[derive(Parser)]
 #[command(name = "sprag", version, max_term_width = 100)]
 struct Cli {
@@ -104,22 +105,22 @@ struct Cli {
     command: Command,
 }
 
-/// What every command is given.
+/// The context of every command.
 pub(crate) struct CommandCx {
     pub env: Env,
     pub cwd: PathBuf,
     pub now: Timestamp,
 }
 
-/// How a command ended well.
+/// How a command ended without a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CommandEnd {
     Done,
-    /// Done, and the answer is no.
+    /// Done; the answer is no.
     No,
-    /// Done, but some lines of the input were bad.
+    /// Done, but some input lines were bad.
     BadLines,
-    /// Ended in good order by this signal.
+    /// Stopped in good order after this signal.
     Signal(i32),
 }
 
@@ -151,8 +152,8 @@ pub(crate) fn main(args: &[OsString]) -> u8 {
                 output::json(Failure::usage(&error).json());
                 return 2;
             }
-            // Help is an answer, not an error; either way clap knows where it goes.
-            error.print().discard("nobody reads a closed terminal");
+            // Help is not an error. Clap prints help to stdout and errors to stderr.
+            error.print().discard("a closed terminal has no reader");
             return if error.use_stderr() { 2 } else { 0 };
         }
     };
@@ -162,7 +163,7 @@ pub(crate) fn main(args: &[OsString]) -> u8 {
         Ok(CommandEnd::Done) => 0,
         Ok(CommandEnd::No) => 1,
         Ok(CommandEnd::BadLines) => 3,
-        // As a shell tells it of a program that a signal has ended.
+        // Shells use the same code for a program that a signal ended.
         Ok(CommandEnd::Signal(signal)) => u8::try_from(128 + signal).unwrap_or(u8::MAX),
         Err(failure) => {
             print_failure(&failure, args);
@@ -184,27 +185,27 @@ pub(crate) fn cli() -> clap::Command {
     complete::add_candidates(help::arrange(Cli::command()), "")
 }
 
-/// For a person alone: at a terminal, and below no client.
+/// Checks that a person runs this command: at a terminal, and not below a client.
 pub(crate) fn check_person(places: &Locations) -> Result<(), Failure> {
     check_not_agent(places)?;
     Ok(human::check(places.user.as_ref())?)
 }
 
-/// Below no client that the user's state knows, nor one that the sessions of this place know: where
-/// the first is, the environment says, and an agent says what is in that.
+/// Checks that no client started this command. An agent can change the environment and so hide the state of
+/// the user, which lists clients. So the clients in the sessions of this store count, too.
 pub(crate) fn check_not_agent(places: &Locations) -> Result<(), Failure> {
     human::check_not_agent(places.user.as_ref())?;
     Ok(human::check_not_below(&journal::clients(&Store::at(&places.store)))?)
 }
 
-/// Tells what is wrong with the layers, before something is done by what is left of them.
+/// Prints what is wrong with the layers of the configuration.
 pub(crate) fn warn(world: &World<'_>) {
     for warning in &world.config.warnings {
-        output::note(format!("sprag: warning: {warning}; what was in force before stays in force"));
+        output::note(format!("sprag: warning: {warning}; the earlier values stay in force"));
     }
 }
 
-/// Where a report went, in words; a gate's objection is a failure.
+/// Returns how Sprag took a report, in words. The objection of a gate is a failure.
 pub(crate) fn delivered(delivery: &Delivery) -> Result<&'static str, Failure> {
     match delivery {
         Delivery::Recorded => Ok("recorded"),
@@ -213,7 +214,7 @@ pub(crate) fn delivered(delivery: &Delivery) -> Result<&'static str, Failure> {
     }
 }
 
-/// Prints one object for programs, or lets `human` tell people.
+/// Prints one JSON object for programs, or calls `human` to print text.
 pub(crate) fn show(
     format: OutputFormat,
     value: impl FnOnce() -> Value,
@@ -227,8 +228,8 @@ pub(crate) fn show(
     Ok(CommandEnd::Done)
 }
 
-/// What somebody has to say, refused where there is nothing or where some of it would be lost. `command`
-/// is the one that tells more.
+/// Returns the text of an argument. Refuses an empty text and a text that would be cut. `command` is the
+/// command whose help the failure names.
 pub(crate) fn words<const N: usize>(what: &str, text: &str, command: &str) -> Result<Text<N>, Failure> {
     let count = text.chars().count();
     if text.trim().is_empty() || count > N {
@@ -237,7 +238,7 @@ pub(crate) fn words<const N: usize>(what: &str, text: &str, command: &str) -> Re
     Ok(Text::from(text))
 }
 
-/// A length of time as people write it: `90s`, `2h`, `30d`.
+/// Parses a duration such as `90s`, `2h` or `30d` into seconds.
 pub(crate) fn seconds(text: &str) -> Result<i64, Failure> {
     let span: jiff::Span = text.parse().map_err(|_| Failure::bad_span(text))?;
     let total = span.total((jiff::Unit::Second, jiff::SpanRelativeTo::days_are_24_hours()));
