@@ -1,4 +1,4 @@
-//! `sprag answer`: a question that came up, with what answers it.
+//! `sprag answer`: stores the answer to a question for later sessions.
 
 use serde_json::json;
 
@@ -8,23 +8,26 @@ use sprag_host::report;
 use crate::commands::{CommandCx, CommandResult, delivered, show, words};
 use crate::output::{self, OutputFormat};
 
-/// Keep the answer to a question, for whoever asks it again
+/// Store the answer to a question for later sessions
 ///
-/// An answer is told for thirty days, and only if it is sure enough. Leave to do something is never kept.
+/// Sprag shows a confident answer for 30 days. Sprag never stores a permission to do something.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sprag answer 'Which port do the tests use?' --answer 8081 --source tests/config.rs\n  \
+    sprag answer 'Keep the old flag?' --answer 'Yes, until 2.0' --source user --confidence 95")]
 pub(crate) struct Args {
-    /// The question, at most 1000 characters
+    /// Question, at most 1000 characters
     question: String,
-    /// What answers it, at most 2000 characters
+    /// Answer, at most 2000 characters
     #[arg(long, value_name = "TEXT")]
     answer: String,
-    /// Where the answer is from: `user`, a file, a command
+    /// Source of the answer: `user`, a file or a command
     #[arg(long, value_name = "TEXT")]
     source: String,
-    /// How sure it is, in percent; below 85 it is kept and not told
+    /// Confidence in percent; Sprag stores an answer below 85 but does not show it
     #[arg(long, default_value_t = 90, value_parser = clap::value_parser!(u8).range(0..=100))]
     confidence: u8,
-    /// The session, by id or its start (default: the one of this worktree)
+    /// Session id, or its first characters (default: the only live session)
     #[arg(long)]
     session: Option<String>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `sprag decide`: a reviewer's verdict, or a person's.
+//! `sprag decide`: records the decision of a reviewer or a person about a review.
 
 use std::path::Path;
 
@@ -14,31 +14,34 @@ use crate::commands::{CommandCx, CommandResult, check_person, delivered, show, w
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// Decide a review: COMPLETE or ISSUES (a reviewer's, or a person's)
+/// Decide a review: COMPLETE or ISSUES (reviewers and people only)
 ///
-/// A reviewer is known by the token it was given when it started. The verdict counts for the work as it
-/// is now, and nobody decides about their own.
+/// Sprag knows a reviewer by the token that it got at its start. The decision counts for the current files
+/// only. An author cannot decide the review of its own work.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sprag decide COMPLETE --summary 'No issues found'\n  \
+    sprag decide ISSUES --summary 'One test is missing' --message 'src/parse.rs:40: test empty input'")]
 pub(crate) struct Args {
-    /// The verdict
+    /// Decision
     #[arg(value_enum)]
     word: DecideArg,
-    /// What was found, in one sentence of at most 500 characters
+    /// Result in one sentence, at most 500 characters
     #[arg(long, value_name = "TEXT")]
     summary: String,
-    /// For the author: every issue, by file and line
+    /// Message to the author: every issue, with file and line
     #[arg(long, value_name = "TEXT", default_value = "")]
     message: String,
-    /// What another agent thought of it (may be repeated)
+    /// Opinion of another agent (may be repeated)
     #[arg(long, value_name = "TEXT")]
     opinion: Vec<String>,
-    /// What tells the reviewer (default: SPRAG_REVIEW_TOKEN)
+    /// Token of the reviewer (default: SPRAG_REVIEW_TOKEN)
     #[arg(long, value_name = "TOKEN", conflicts_with = "human")]
     token: Option<String>,
-    /// Decide as a person, at a terminal
+    /// Decide as a person at a terminal (people only)
     #[arg(long)]
     human: bool,
-    /// The session that is reviewed, by id or its start (default: SPRAG_REVIEW_SESSION, or the one of this worktree)
+    /// Session id, or its first characters (default: SPRAG_REVIEW_SESSION, else the only live session)
     #[arg(long, value_name = "ID")]
     session: Option<String>,
     #[command(flatten)]
@@ -53,7 +56,7 @@ enum DecideArg {
     Issues,
 }
 
-/// Opinions that are kept.
+/// Maximum number of stored opinions.
 const OPINIONS: usize = 8;
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -100,7 +103,8 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     tell(format, word, &session, how)
 }
 
-/// Of the work at a stage of a plan: whoever started the reviewer finds it, and knows the token.
+/// Writes the decision about the work of a plan stage to a file. The process that started the reviewer reads
+/// it and knows the token.
 fn leave(args: Args, summary: Text<500>, path: &Path, cx: &CommandCx) -> CommandResult {
     let token = args.token.clone().or_else(|| given(cx)).ok_or_else(Failure::not_reviewer)?;
     let format = args.format;
@@ -109,7 +113,7 @@ fn leave(args: Args, summary: Text<500>, path: &Path, cx: &CommandCx) -> Command
     show(
         format,
         || json!({"word": decided.word, "delivery": "left"}),
-        || output::line(format!("{} (left for whoever started the review)", decided.word.name())),
+        || output::line(format!("{} (left for the process that started the review)", decided.word.name())),
     )
 }
 

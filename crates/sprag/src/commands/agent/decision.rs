@@ -1,4 +1,4 @@
-//! `sprag decision`: an agent writes down what it chose, and why.
+//! `sprag decision`: notes a decision of a stage agent and its reason.
 
 use sprag_base::text::Text;
 use sprag_plan::notes::NoteBody;
@@ -6,12 +6,17 @@ use sprag_plan::notes::NoteBody;
 use super::note;
 use crate::commands::{CommandCx, CommandResult, words};
 
-/// Note what was decided at a stage, and why
+/// Note a decision and its reason for the next agents of a stage
+///
+/// Later agents of the stage see the note. Sprag remembers a decision only if it has a reason.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sprag decision 'Use one parser for both formats' --because 'They share the grammar'\n  \
+    sprag decision 'Keep the old flag' --because 'The user asked for it' --stage parser")]
 pub(crate) struct Args {
-    /// What was decided, at most 1,000 characters
+    /// Decision, at most 1000 characters
     text: String,
-    /// Why, at most 1,000 characters: only what has a reason is remembered
+    /// Reason, at most 1000 characters
     #[arg(long, value_name = "WHY")]
     because: Option<String>,
     #[command(flatten)]

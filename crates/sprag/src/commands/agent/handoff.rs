@@ -1,4 +1,4 @@
-//! `sprag handoff`: an agent writes down where it is, for the one that takes over; anybody reads it.
+//! `sprag handoff`: writes the state of a stage for its next agent, and shows it.
 
 use std::io::{self, IsTerminal as _, Read as _};
 use std::path::Path;
@@ -19,31 +19,34 @@ use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// Write down where a stage is, for the agent that takes over
+/// Write the state of a stage for its next agent
 ///
-/// As options, or as YAML or plain words on stdin. What is left out is filled in from git and from what was noted:
-/// commits, files, decisions, open questions.
+/// Reads the options, else YAML or plain text from stdin. Sprag adds commits, files, decisions and open
+/// questions from git and from the notes of the stage.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = "Examples:\n  \
+    sprag handoff --done 'The parser reads all files' --next 'Add tests for errors'\n  \
+    sprag handoff show")]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Option<Command>,
-    /// Something that is done
+    /// Finished task (may be repeated)
     #[arg(long, value_name = "TEXT")]
     done: Vec<String>,
-    /// Something that was decided
+    /// Decision (may be repeated)
     #[arg(long, value_name = "TEXT")]
     decided: Vec<String>,
-    /// Something that was found out
+    /// Fact that the next agent needs (may be repeated)
     #[arg(long, value_name = "TEXT")]
     fact: Vec<String>,
-    /// Something that is open
+    /// Open question (may be repeated)
     #[arg(long, value_name = "TEXT")]
     open: Vec<String>,
-    /// What is to be done next
+    /// Next step (may be repeated)
     #[arg(long, value_name = "TEXT")]
     next: Vec<String>,
-    /// The stage (default: the one that is worked at here)
+    /// Stage id (default: the stage of this agent)
     #[arg(long)]
     stage: Option<String>,
     #[command(flatten)]
@@ -52,15 +55,15 @@ pub(crate) struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Show what was handed over last, and what was noted
+    /// Show the last handoff and the notes of a stage
     Show(ShowArgs),
 }
 
 #[derive(clap::Args)]
 struct ShowArgs {
-    /// The stage (default: the one that is worked at here)
+    /// Stage id (default: the stage of this agent)
     stage: Option<String>,
-    /// An earlier one, by its number
+    /// Number of an earlier handoff
     #[arg(long)]
     number: Option<u32>,
     #[command(flatten)]
@@ -86,7 +89,7 @@ fn write(args: &Args, cx: &CommandCx) -> CommandResult {
     let session = cx.env.text(sprag_orchestrator::layout::SESSION_VARIABLE).unwrap_or_default();
     let places = cx.places()?;
     let root = places.worktree.clone().ok_or_else(Failure::no_repository)?;
-    // Where its agent works, whoever says it: what a person has in another checkout is not of the stage.
+    // Always the worktree of the stage: changes of a person in another checkout do not belong to the stage.
     let is_there = root.ends_with(worktree_of(Path::new(""), &stage));
     let worktree = if is_there { root } else { worktree_of(&root, &stage) };
     let noted = notes::of_stage(&run, &plan, &stage)?;
@@ -98,18 +101,18 @@ fn write(args: &Args, cx: &CommandCx) -> CommandResult {
         site: &SessionDir::at(&run.join("s").join(session.replace('/', "."))),
         store: &cx.world()?.store(),
     });
-    // Whose it is, nobody says but us.
+    // Only Sprag fills in the session and the stage.
     let whole = Handoff { session_id: Text::default(), stage_id: Text::default(), ..said }.filled(sketch);
     let number = handoffs::write(&run, &plan, &stage, &RealDisk, &whole)?;
     let path = handoffs::path(&run, &plan, &stage, number);
     show(
         args.format,
         || json!({"plan": plan, "stage": stage, "number": number, "path": path}),
-        || output::line(format!("stage `{}` is handed over: `{}`", stage.as_str(), path.display())),
+        || output::line(format!("wrote the handoff of stage `{}` to `{}`", stage.as_str(), path.display())),
     )
 }
 
-/// By options, else by what is on stdin.
+/// Reads the handoff from the options, else from stdin.
 fn said(args: &Args) -> Result<Handoff, Failure> {
     let texts = |all: &[String]| all.iter().map(|text| Text::new(plain(text))).collect::<Vec<Text<500>>>();
     let by_options = Handoff {
@@ -128,7 +131,7 @@ fn said(args: &Args) -> Result<Handoff, Failure> {
     };
     let stdin = io::stdin();
     if !by_options.is_empty() || stdin.is_terminal() {
-        // Through the form in which it is read again: that takes secrets out.
+        // Parsing the rendered form removes secrets.
         return handoffs::parse(&by_options.text()).map_err(|unreadable| Failure::bad_handoff(&unreadable));
     }
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! `sprag lesson`: what went wrong, and what to do about it, for whoever comes next.
+//! `sprag lesson`: stores what went wrong and how to avoid it.
 
 use serde_json::json;
 
@@ -9,19 +9,22 @@ use sprag_host::report::submit::Submitter;
 use crate::commands::{CommandCx, CommandResult, delivered, show, words};
 use crate::output::{self, OutputFormat};
 
-/// Keep a lesson: what went wrong, and what to do about it
+/// Store a lesson: what went wrong, and how to avoid it
 ///
-/// A lesson is a learning, and passes the same sieve as those of `sprag reflect`; one that says nearly the same
-/// as another becomes part of it. The best ones stand under `## Lessons Learned` in `CLAUDE.md` and `AGENTS.md`,
-/// where those files and a `.sprag` directory are there.
+/// A lesson passes the same checks as the learnings of `sprag reflect`. Sprag merges a lesson into a similar
+/// one. Sprag lists the best lessons in `CLAUDE.md` and `AGENTS.md`, if these files and a `.sprag` directory
+/// exist.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sprag lesson 'Run the migrations before the tests, or they fail with a missing table'\n  \
+    sprag lesson 'Quote paths in build.sh, they contain blanks' --check 'make build'")]
 pub(crate) struct Args {
-    /// What was learned, at most 1,500 characters
+    /// Lesson, at most 1500 characters
     text: String,
-    /// The command that failed because of it, and passes now
+    /// Command that failed before and passes now
     #[arg(long, value_name = "CMD")]
     check: Option<String>,
-    /// The session, by id or its start (default: the one of this worktree)
+    /// Session id, or its first characters (default: the only live session)
     #[arg(long)]
     session: Option<String>,
     #[command(flatten)]

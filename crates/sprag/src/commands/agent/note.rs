@@ -1,5 +1,4 @@
-//! `sprag note`: an agent writes something down for whoever works at its stage after it. Decisions and questions go
-//! the same way.
+//! `sprag note`: notes a fact for the next agents of a stage. Decisions and questions use the same code.
 
 use std::path::PathBuf;
 
@@ -14,21 +13,24 @@ use crate::commands::{CommandCx, CommandResult, show, words};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// Note something that the next agent of a stage should know
+/// Note a fact for the next agents of a stage
 ///
-/// It is told to whoever works at the stage next, and handed to the memory when the stage is merged.
+/// Later agents of the stage see the note. When the stage is merged, the note goes to the memory.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sprag note 'The tests need a running database'\n  \
+    sprag note 'src/lexer.rs is generated, edit lexer.in' --stage parser")]
 pub(crate) struct Args {
-    /// What is so, at most 1,000 characters
+    /// Fact, at most 1000 characters
     text: String,
     #[command(flatten)]
     about: StageArg,
 }
 
-/// Which stage is meant.
+/// The stage of a note.
 #[derive(clap::Args)]
 pub(crate) struct StageArg {
-    /// The stage (default: the one that is worked at here)
+    /// Stage id (default: the stage of this agent)
     #[arg(long)]
     stage: Option<String>,
     #[command(flatten)]
@@ -40,7 +42,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     write(cx, &args.about, "note TEXT --stage STAGE", NoteBody::Note { text })
 }
 
-/// Writes it down, on the disk before this returns.
+/// Writes a note; it is on the disk when this function returns.
 pub(crate) fn write(cx: &CommandCx, about: &StageArg, command: &str, said: NoteBody) -> CommandResult {
     let (run, active, stage) = stage_of(cx, about.stage.as_deref(), command)?;
     let plan = active.plan().head.name.to_string();
@@ -55,7 +57,7 @@ pub(crate) fn write(cx: &CommandCx, about: &StageArg, command: &str, said: NoteB
     }
 }
 
-/// The folder of runs, the run, and the stage: named, or the one whose agent this is.
+/// Returns the directory of runs, the run, and the stage: the named one, else the stage of this agent.
 pub(crate) fn stage_of(
     cx: &CommandCx,
     named: Option<&str>,
@@ -76,7 +78,7 @@ pub(crate) fn stage_of(
     }
 }
 
-/// Stages that could have been meant.
+/// Returns the ids of all stages of these runs.
 pub(crate) fn known(runs: &[Run]) -> Vec<String> {
     runs.iter().flat_map(Run::entries).map(|(id, _)| id.as_str().to_owned()).collect()
 }

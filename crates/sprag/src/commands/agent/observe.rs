@@ -1,4 +1,4 @@
-//! `sprag observe`: an agent notes something for its session.
+//! `sprag observe`: notes an observation in the journal of a session.
 
 use sprag_govern::report::Report;
 use sprag_host::report;
@@ -6,14 +6,17 @@ use sprag_host::report;
 use crate::commands::{CommandCx, CommandResult, delivered, show, words};
 use crate::output::{self, OutputFormat};
 
-/// Note an observation in a session's journal
+/// Note an observation in the journal of a session
 ///
-/// For agents and sub-agents: no note is lost, however many are made at once.
+/// Agents and sub-agents may note at the same time; no note gets lost.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sprag observe 'The cache tests fail without network'\n  \
+    sprag observe 'Two parsers exist; only one is used' --session 4f2a1c")]
 pub(crate) struct Args {
-    /// What was observed, at most 2,000 characters
+    /// Observation, at most 2000 characters
     note: String,
-    /// The session, by id or its start (default: the one of this worktree)
+    /// Session id, or its first characters (default: the only live session)
     #[arg(long)]
     session: Option<String>,
     #[command(flatten)]

@@ -1,14 +1,19 @@
-//! `sprag question`: an agent writes down what is open, and goes on.
+//! `sprag question`: notes an open question of a stage; the agent continues.
 
 use sprag_plan::notes::NoteBody;
 
 use super::note;
 use crate::commands::{CommandCx, CommandResult, words};
 
-/// Note what is open at a stage, without waiting for an answer
+/// Note an open question of a stage, and continue without an answer
+///
+/// Later agents of the stage see the question. Use `sprag stage ask` to ask a person.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sprag question 'Do we still support the old format?'\n  \
+    sprag question 'Is the timeout of 5 s intended?' --stage parser")]
 pub(crate) struct Args {
-    /// What is open, at most 1,000 characters
+    /// Question, at most 1000 characters
     text: String,
     #[command(flatten)]
     about: note::StageArg,

@@ -1,4 +1,4 @@
-//! `sprag ref`: learnings that were of use.
+//! `sprag ref`: reports which learnings helped.
 
 use serde_json::json;
 
@@ -10,16 +10,21 @@ use crate::commands::{CommandCx, CommandResult, delivered, show, words};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// Say which learnings were of use, and how
+/// Report which learnings helped, and how
+///
+/// Sprag counts each use of a learning.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sprag ref 01jb2k --how 'Showed which flag the build needs'\n  \
+    sprag ref 01jb2k 01jc9f --how 'Both explained the failing test' --session 4f2a1c")]
 pub(crate) struct Args {
-    /// Their ids, or the first six characters and more
+    /// Learning ids, or at least their first six characters
     #[arg(required = true)]
     ids: Vec<String>,
-    /// What they helped with, at most 500 characters
+    /// How they helped, at most 500 characters
     #[arg(long)]
     how: String,
-    /// The session, by id or its start (default: the one of this worktree)
+    /// Session id, or its first characters (default: the only live session)
     #[arg(long)]
     session: Option<String>,
     #[command(flatten)]

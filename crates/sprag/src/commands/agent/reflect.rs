@@ -1,4 +1,4 @@
-//! `sprag reflect`: what a session has learned, for those that come after it.
+//! `sprag reflect`: submits learnings of a session for later sessions.
 
 use std::io::{self, IsTerminal as _, Read as _};
 
@@ -14,26 +14,28 @@ use crate::commands::{CommandCx, CommandEnd, CommandResult, delivered, show, wor
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// Hand in what was learned: candidates as JSON on stdin
+/// Submit learnings of this session: candidates as JSON on stdin
 ///
-/// What is in form, borne out by its text, about this project and not known yet is kept; the rest is told what
-/// to change. A candidate that resembles a learning waits until `--merge`, `--supersede` or `--distinct` says
-/// what it is. The same submission twice is stored once.
+/// Keeps candidates that are well-formed, supported, specific to this project and new. Prints the reason for
+/// the others. A candidate that is similar to a learning waits for `--merge`, `--supersede` or `--distinct`.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sprag reflect --schema\n  \
+    sprag reflect < candidates.json")]
 pub(crate) struct Args {
-    /// Print the form of a submission, with an example
+    /// Print the JSON schema of a submission, with an example
     #[arg(long)]
     schema: bool,
-    /// What resembles this learning says the same: its words become that one's
+    /// Merge the similar candidate into this learning
     #[arg(long, value_name = "ID", group = "resolution")]
     merge: Option<String>,
-    /// It takes the place of this learning
+    /// Replace this learning by the similar candidate
     #[arg(long, value_name = "ID", group = "resolution")]
     supersede: Option<String>,
-    /// It says something else, and this is what, at most 500 characters
+    /// Keep the candidate as a separate learning; say how it differs, at most 500 characters
     #[arg(long, value_name = "WHY", group = "resolution")]
     distinct: Option<String>,
-    /// The session, by id or its start (default: the one of this worktree)
+    /// Session id, or its first characters (default: the only live session)
     #[arg(long)]
     session: Option<String>,
     #[command(flatten)]
@@ -50,7 +52,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let text = read_stdin(resolution.as_ref())?;
     let is_about_parked = text.trim().is_empty() && resolution.is_some();
     if !is_about_parked {
-        // What cannot be read needs no session to say so.
+        // An unreadable submission fails before Sprag looks for a session.
         learning::submission(&text).map_err(|unreadable| Failure::bad_reflection(&unreadable))?;
     }
     let world = cx.world()?;
@@ -80,7 +82,7 @@ fn resolution(args: &Args) -> Result<Option<SimilarResolution>, Failure> {
     })
 }
 
-/// More than a submission may have is read only as far as it takes to say so. A resolution may come without one.
+/// Reads the submission, up to one byte above its limit. With a resolution the submission may be empty.
 fn read_stdin(resolution: Option<&SimilarResolution>) -> Result<String, Failure> {
     let stdin = io::stdin();
     if stdin.is_terminal() {

@@ -1,4 +1,4 @@
-//! `sprag skip`: there is nothing to learn from this.
+//! `sprag skip`: skips a reflection, with a reason.
 
 use serde_json::json;
 
@@ -9,15 +9,20 @@ use sprag_memory::records::Decider;
 use crate::commands::{CommandCx, CommandResult, delivered, show, words};
 use crate::output::{self, OutputFormat};
 
-/// Say that there is nothing to learn, and why
+/// Skip a reflection: report that there is nothing to learn
+///
+/// Meets the obligation to reflect. Sprag records the reason.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sprag skip 'Only renamed a variable'\n  \
+    sprag skip 'The user does not want learnings here' --decider user")]
 pub(crate) struct Args {
-    /// Why not, at most 500 characters
+    /// Reason, at most 500 characters
     reason: String,
-    /// Who says so
+    /// Author of this decision
     #[arg(long, value_enum, default_value_t = DeciderArg::Agent)]
     decider: DeciderArg,
-    /// The session, by id or its start (default: the one of this worktree)
+    /// Session id, or its first characters (default: the only live session)
     #[arg(long)]
     session: Option<String>,
     #[command(flatten)]
