@@ -1,4 +1,4 @@
-//! `sprag config clients`: which clients there are, what they can do, and when one was last heard of.
+//! `sprag config clients`: lists the known clients, their abilities and their last events.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use sprag_host::store::projections;
 use crate::commands::{CommandCx, CommandResult, show};
 use crate::output::{self, OutputFormat};
 
-/// List the clients Sprag knows, what each can do, and its last event here
+/// List the clients that Sprag knows, with abilities and last event
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -9,14 +9,13 @@ use crate::output;
 
 /// Print a completion script for a shell
 ///
-/// The script asks `sprag` for candidates, so it also completes sessions, stages, plans, learnings and intents of the
-/// repository you are in.
+/// The script also completes sessions, stages, plans, learnings and intents of the current repository.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  echo 'source <(sprag completions bash)' >> ~/.bashrc\n  sprag completions fish > ~/.config/fish/completions/sprag.fish"
 )]
 pub(crate) struct Args {
-    /// Shell
+    /// Name of the shell
     shell: Shell,
 }
 

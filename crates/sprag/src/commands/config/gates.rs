@@ -1,4 +1,4 @@
-//! `sprag config gates`: which gates there are, what each is told, and where a session stands with them.
+//! `sprag config gates`: lists the gates with their settings and the state of a session.
 
 use serde_json::json;
 
@@ -9,10 +9,12 @@ use sprag_host::{config, report};
 use crate::commands::{CommandCx, CommandResult, show, warn};
 use crate::output::{self, OutputFormat};
 
-/// List the gates with their settings, and the state a session has in each
+/// List the gates with their settings
+///
+/// With `--session`, also prints the state of that session in each gate.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The session, by id or its start
+    /// Session id, or its first characters
     #[arg(long)]
     session: Option<String>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `sprag config`: every value with the layer it comes from.
+//! `sprag config`: shows and sets configuration values, each with its layer.
 
 mod clients;
 pub(crate) mod completions;
@@ -20,7 +20,13 @@ use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
 /// Show or change the configuration
+///
+/// Values come from layers: defaults, user, project, worktree and environment. Without a subcommand it shows
+/// every value with its layer.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sprag config show\n  \
+    sprag config set circuit_breaker.max_blocks 5")]
 pub(super) struct Args {
     #[command(subcommand)]
     command: Option<Command>,
@@ -30,7 +36,7 @@ pub(super) struct Args {
 enum Command {
     /// Show every value with its layer
     Show {
-        /// Print the commented reference instead
+        /// Print the commented defaults instead
         #[arg(long)]
         defaults: bool,
         #[command(flatten)]
@@ -38,21 +44,23 @@ enum Command {
     },
     /// Print one value
     Get {
-        /// Dotted, for example `circuit_breaker.max_blocks`
+        /// Key with dots, for example `circuit_breaker.max_blocks`
         key: String,
         #[command(flatten)]
         format: OutputFormat,
     },
-    /// Set one value, for this user unless told otherwise
+    /// Set one value (people only)
+    ///
+    /// Writes the file of the user, unless `--project` or `--local` is given.
     Set {
-        /// Dotted, for example `circuit_breaker.max_blocks`
+        /// Key with dots, for example `circuit_breaker.max_blocks`
         key: String,
-        /// As TOML; a bare word is a string
+        /// Value as TOML; a bare word is a string
         value: String,
-        /// In the project's own file, which is committed
+        /// Write the file of the project, which is committed
         #[arg(long, conflicts_with = "local")]
         project: bool,
-        /// In this worktree only
+        /// Write the file of this worktree only
         #[arg(long)]
         local: bool,
         #[command(flatten)]
@@ -91,7 +99,7 @@ pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
 }
 
 fn places(cx: &CommandCx) -> Locations {
-    // Outside git and without a home there still are defaults and the environment.
+    // Defaults and the environment also apply outside git and without a home directory.
     cx.places().unwrap_or(Locations {
         worktree: None,
         git_dir: None,
@@ -161,7 +169,7 @@ fn set(key: &str, value: &str, layer: Layer, format: OutputFormat, cx: &CommandC
     check_not_agent(&places)?;
     let found = config::files(&places).into_iter().find(|(found, _)| *found == layer);
     let Some((_, path)) = found else {
-        return Err(Failure::not_in_git("a project's configuration"));
+        return Err(Failure::not_in_git("the configuration of a project"));
     };
     config::edit::set(&RealDisk, layer, &path, key, value)?;
     show(
@@ -184,7 +192,7 @@ fn paths(format: OutputFormat, cx: &CommandCx) -> CommandResult {
         },
         || {
             for (layer, path) in &files {
-                let there = if path.exists() { "" } else { " (not there)" };
+                let there = if path.exists() { "" } else { " (missing)" };
                 output::line(format!("{:<8} {}{there}", layer.name(), path.display()));
             }
         },

@@ -1,4 +1,4 @@
-//! `sprag off`: a person switches Sprag off.
+//! `sprag off`: turns Sprag off.
 
 use serde_json::json;
 
@@ -8,13 +8,18 @@ use sprag_host::sys::disk::RealDisk;
 use crate::commands::{CommandCx, CommandResult, check_person, seconds, show};
 use crate::output::{self, OutputFormat};
 
-/// Switch Sprag off (a person's): hooks answer nothing and record nothing
+/// Turn Sprag off (people only); hooks answer and record nothing
+///
+/// `sprag on` turns Sprag on again.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sprag off --for 2h\n  \
+    sprag off --here")]
 pub(crate) struct Args {
-    /// Only in this repository
+    /// Turn Sprag off in this repository only
     #[arg(long)]
     here: bool,
-    /// For how long, for example `2h`; default: until `sprag on`
+    /// Duration, for example `2h` (default: until `sprag on`)
     #[arg(long = "for", value_name = "SPAN")]
     span: Option<String>,
     #[command(flatten)]

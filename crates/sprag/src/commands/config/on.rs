@@ -1,4 +1,4 @@
-//! `sprag on`: the end of `sprag off`.
+//! `sprag on`: turns Sprag on again after `sprag off`.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use sprag_host::sys::disk::RealDisk;
 use crate::commands::{CommandCx, CommandResult, show};
 use crate::output::{self, OutputFormat};
 
-/// Switch Sprag on again, here and everywhere
+/// Turn Sprag on again, here and everywhere
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]

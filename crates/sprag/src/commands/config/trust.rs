@@ -1,4 +1,4 @@
-//! `sprag trust`: a person lets a project's own configuration count in full.
+//! `sprag trust`: applies the configuration of a project in full.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,12 +12,16 @@ use crate::commands::{CommandCx, CommandResult, check_person, show};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// Trust this project's configuration as it is now (a person's)
+/// Trust the current configuration of this project (people only)
 ///
-/// Until then it may only tighten. Trust is bound to the content: a changed file needs it again.
+/// An untrusted configuration can only make rules stricter. Trust covers the current content: a changed file
+/// needs trust again.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sprag trust\n  \
+    sprag trust --revoke")]
 pub(crate) struct Args {
-    /// Take the trust back
+    /// Withdraw the trust
     #[arg(long)]
     revoke: bool,
     #[command(flatten)]
@@ -40,7 +44,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         return Err(Failure::nothing_to_trust());
     }
     switches::set_trust(user, &RealDisk, &files)?;
-    let done = if args.revoke { "no longer trusted" } else { "trusted as it is now" };
+    let done = if args.revoke { "no longer trusted" } else { "trusted with its current content" };
     show(
         args.format,
         || json!({"files": files.iter().map(|(path, _)| path).collect::<Vec<_>>(), "trusted": !args.revoke}),
