@@ -1,4 +1,4 @@
-//! `sprag intent done`: an intent is reached, if its checks and a person say so.
+//! `sprag intent done`: closes an intent after its checks passed and people accepted the rest.
 
 use serde_json::json;
 
@@ -17,14 +17,15 @@ use crate::commands::{CommandCx, CommandResult, check_person, delivered, show};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// Close an intent: its checks are run, and criteria without one need a person's `accept`
+/// Run the checks of an intent and close it
 ///
-/// In a session, or by a person. Only a person opens it again.
+/// Criteria without a check need `sprag intent accept` first. Works in a session, or for a person at a
+/// terminal. Only people reopen an intent.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Its id
+    /// Intent id
     id: String,
-    /// The session, by id or its start (default: the one of this worktree)
+    /// Session id, or its first characters (default: the only live session)
     #[arg(long)]
     session: Option<String>,
     #[command(flatten)]
@@ -48,14 +49,12 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     };
     let standings = sprag_host::intents::standings(&world)?;
     if standings.status(intent) != IntentStatus::Done {
-        // What a person has to say is known at once; checks may take long.
+        // Checks may take long, so missing acceptances are reported first.
         let unmet = standings.unmet(intent);
         if !unmet.is_empty() {
             let told: Vec<String> = unmet
                 .iter()
-                .map(|criterion| {
-                    format!("needs a person's acceptance of `{}`", quoted(criterion.text.as_str()))
-                })
+                .map(|criterion| format!("`{}` needs a person", quoted(criterion.text.as_str())))
                 .collect();
             return Err(
                 Failure::checks_failed(&args.id, &told).next(format!("sprag intent accept {}", args.id))
@@ -84,7 +83,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
 
 fn check(world: &World<'_>, intent: &Intent, cx: &CommandCx) -> Result<(), Failure> {
     let watch = |check: &sprag_check::CompletionCheck| {
-        output::note(format!("sprag: running {}: `{}`", check.name, quoted(&check.command)));
+        output::note(format!("sprag: running check {}: `{}`", check.name, quoted(&check.command)));
     };
     match sprag_host::intents::completion::check(world, intent, &worktree(world)?, cx.now, &watch)? {
         IntentCheckResult::Passed => Ok(()),
@@ -106,11 +105,11 @@ fn how(outcome: &Came) -> String {
     match outcome {
         Came::Passed | Came::ChangedTree { code: Some(0), .. } => "passed".to_owned(),
         Came::Failed { code: Some(code), .. } | Came::ChangedTree { code: Some(code), .. } => {
-            format!("ended with {code}")
+            format!("failed with exit code {code}")
         }
         Came::Failed { code: None, .. } | Came::ChangedTree { code: None, .. } => "was killed".to_owned(),
         Came::TimedOut { seconds, .. } => format!("took longer than {seconds} s"),
-        Came::Unrunnable { why } => format!("could not be run ({})", quoted(why.as_str())),
+        Came::Unrunnable { why } => format!("could not run ({})", quoted(why.as_str())),
     }
 }
 

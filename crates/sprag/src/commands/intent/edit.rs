@@ -1,4 +1,4 @@
-//! Changing the file of intents: a new one, and what became of them.
+//! `sprag intent new` and `sprag intent sync`: change the files of intents.
 
 use serde_json::json;
 
@@ -10,15 +10,15 @@ use crate::commands::{CommandCx, CommandResult, check_not_agent, show};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// Add an intent to `.sprag/intents.yaml` (not for agents)
+/// Add an intent to `.sprag/intents.yaml` (people only)
 #[derive(clap::Args)]
 pub(crate) struct NewArgs {
-    /// Its id: 1 to 64 of letters, digits, `.`, `_` and `-`
+    /// Intent id: 1 to 64 letters, digits, `.`, `_` and `-`
     id: String,
-    /// What is to be reached, in a few words
+    /// Goal in a few words
     #[arg(long)]
     name: String,
-    /// A pattern of paths that may be changed for it; may be given more than once
+    /// Pattern of paths that the intent owns (may be repeated)
     #[arg(long)]
     scope: Vec<String>,
     #[command(flatten)]
@@ -27,7 +27,7 @@ pub(crate) struct NewArgs {
 
 pub(crate) fn new(args: NewArgs, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
-    // Whoever could make an intent could make one that owns everything.
+    // An agent could create an intent that owns everything.
     check_not_agent(&world.places)?;
     let root = worktree(&world)?;
     if !Intent::is_id(&args.id) {
@@ -56,14 +56,14 @@ pub(crate) fn new(args: NewArgs, cx: &CommandCx) -> CommandResult {
     show(
         args.format,
         || json!({"intent": args.id, "file": path}),
-        || output::line(format!("intent `{}` is in `{path}`", args.id)),
+        || output::line(format!("added intent `{}` to `{path}`", args.id)),
     )
 }
 
-/// Write what became of the intents back into their files
+/// Write the status of the intents into their files
 #[derive(clap::Args)]
 pub(crate) struct SyncArgs {
-    /// Say what would be written, and write nothing
+    /// Print what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -99,7 +99,7 @@ pub(crate) fn sync(args: SyncArgs, cx: &CommandCx) -> CommandResult {
         || json!({"changed": changed.iter().map(row).collect::<Vec<_>>(), "dry_run": args.dry_run}),
         || {
             if changed.is_empty() {
-                output::line("the files say what the records say");
+                output::line("the files are up to date");
             }
             for (intent, status) in &changed {
                 output::line(format!("{}: {} -> {status}", intent.id, intent.status.name()));

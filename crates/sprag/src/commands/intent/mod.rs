@@ -1,4 +1,4 @@
-//! `sprag intent`: what changes are made for, and where they may be made.
+//! `sprag intent`: the reasons for changes, and the files that each may change.
 
 mod done;
 mod edit;
@@ -15,11 +15,14 @@ use sprag_intent::{Intent, IntentFiles, IntentSet};
 use super::{CommandCx, CommandResult};
 use crate::failure::Failure;
 
-/// What changes are made for, and where they may be made
+/// List, select and close intents: the reasons for changes
 ///
-/// Intents stand in `.sprag/intents.yaml`, and where it exists in `.orchestration/active_intents.yaml`. Where
-/// there are any, an agent chooses one before it changes anything.
+/// Intents are in `.sprag/intents.yaml` and `.orchestration/active_intents.yaml`. If a repository has
+/// intents, an agent selects one before it changes files.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sprag intent list\n  \
+    sprag intent new INT-1 --name 'Read all formats' --scope 'src/parser/**'")]
 pub(super) struct Args {
     #[command(subcommand)]
     command: Command,
@@ -62,7 +65,7 @@ fn loaded(world: &World<'_>) -> Result<LoadedIntents, Failure> {
     intent_files::load(&worktree(world)?).ok_or_else(Failure::no_intents)
 }
 
-/// All intents, or what is wrong with them.
+/// Returns all intents, or the errors in their files.
 fn all(world: &World<'_>) -> Result<IntentSet, Failure> {
     match loaded(world)?.read {
         IntentFiles::Good(set) => Ok(set),

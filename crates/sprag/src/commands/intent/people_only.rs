@@ -1,4 +1,4 @@
-//! What only a person may say of an intent.
+//! `sprag intent reopen`, `accept` and `expand`: changes of an intent by people only.
 
 use serde_json::json;
 
@@ -12,10 +12,10 @@ use crate::commands::{CommandCx, CommandResult, check_person, show};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// Open an intent again that is done (a person's)
+/// Open a closed intent again (people only)
 #[derive(clap::Args)]
 pub(crate) struct ReopenArgs {
-    /// Its id
+    /// Intent id
     id: String,
     #[command(flatten)]
     format: OutputFormat,
@@ -37,15 +37,15 @@ pub(crate) fn reopen(args: ReopenArgs, cx: &CommandCx) -> CommandResult {
     )
 }
 
-/// Accept what was done for an intent as it reads now (a person's)
+/// Accept the work for an intent (people only)
 ///
-/// Criteria without a check count as met, and what was done while the intent said something else counts for
-/// what it says now. With `--criterion` only those criteria count as met.
+/// Criteria without a check count as met. Work for an earlier text of the intent counts for its current text.
+/// With `--criterion` only these criteria count as met.
 #[derive(clap::Args)]
 pub(crate) struct AcceptArgs {
-    /// Its id
+    /// Intent id
     id: String,
-    /// Only this criterion, by its id or its number; may be given more than once
+    /// Id or number of one criterion (may be repeated)
     #[arg(long)]
     criterion: Vec<String>,
     #[command(flatten)]
@@ -79,10 +79,10 @@ pub(crate) fn accept(args: AcceptArgs, cx: &CommandCx) -> CommandResult {
     )
 }
 
-/// Let an intent own more (a person's)
+/// Let an intent own more files (people only)
 #[derive(clap::Args)]
 pub(crate) struct ExpandArgs {
-    /// Its id
+    /// Intent id
     id: String,
     /// Paths or patterns, relative to the repository
     #[arg(required = true)]
@@ -121,7 +121,7 @@ pub(crate) fn expand(args: ExpandArgs, cx: &CommandCx) -> CommandResult {
         || json!({"intent": intent.id, "owned_scope": after.owned.globs(), "fingerprint": after.fingerprint}),
         || {
             output::line(format!(
-                "intent `{}` owns {}: tell the agent to select it again",
+                "intent `{}` owns {}; tell the agent to select it again",
                 intent.id,
                 after.owned.globs().join(" ")
             ));

@@ -1,4 +1,4 @@
-//! `sprag intent select`: an agent says what it works for.
+//! `sprag intent select`: selects the intent of the next changes.
 
 use serde_json::json;
 
@@ -11,17 +11,17 @@ use super::{all, one};
 use crate::commands::{CommandCx, CommandResult, delivered, show};
 use crate::output::{self, OutputFormat};
 
-/// Choose the intent that the changes to come serve
+/// Select the intent of the next changes
 ///
-/// Prints what the intent means, what may be changed for it, what was done for it lately and who else is at it.
+/// Prints the text of the intent, the files it owns, recent work for it, and other sessions that work on it.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Its id
+    /// Intent id
     id: String,
-    /// What the changes will be: nothing but another form of the same behaviour, or more than that
+    /// Kind of the changes: AST_REFACTOR (same behaviour) or INTENT_EVOLUTION (new behaviour)
     #[arg(long, value_parser = class, default_value = "INTENT_EVOLUTION")]
     class: DeclaredClass,
-    /// The session, by id or its start (default: the one of this worktree)
+    /// Session id, or its first characters (default: the only live session)
     #[arg(long)]
     session: Option<String>,
     #[command(flatten)]
@@ -29,7 +29,7 @@ pub(crate) struct Args {
 }
 
 fn class(text: &str) -> Result<DeclaredClass, String> {
-    DeclaredClass::read(text).ok_or_else(|| "give AST_REFACTOR or INTENT_EVOLUTION".to_owned())
+    DeclaredClass::read(text).ok_or_else(|| "expected AST_REFACTOR or INTENT_EVOLUTION".to_owned())
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {

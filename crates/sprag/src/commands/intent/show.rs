@@ -1,4 +1,4 @@
-//! Looking at intents.
+//! `sprag intent list`, `show` and `check`.
 
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ pub(crate) fn list(args: ListIntents, cx: &CommandCx) -> CommandResult {
 /// Show one intent as an agent sees it
 #[derive(clap::Args)]
 pub(crate) struct ShowIntent {
-    /// Its id
+    /// Intent id
     id: String,
     #[command(flatten)]
     format: OutputFormat,
@@ -73,7 +73,7 @@ pub(crate) fn show_one(args: ShowIntent, cx: &CommandCx) -> CommandResult {
     )
 }
 
-/// Tell what is wrong with the files of intents, by line and column
+/// Check the files of intents, and print errors by line and column
 #[derive(clap::Args)]
 pub(crate) struct CheckIntents {
     #[command(flatten)]
@@ -107,7 +107,7 @@ pub(crate) fn check(args: CheckIntents, cx: &CommandCx) -> CommandResult {
             loaded.warnings.iter().for_each(|warning| output::note(format!("sprag: warning: {warning}")));
             if problems.is_empty() {
                 let noun = if count == 1 { "intent" } else { "intents" };
-                output::line(format!("{count} {noun}, nothing wrong"));
+                output::line(format!("{count} {noun}, no errors"));
             }
         },
     )?;
