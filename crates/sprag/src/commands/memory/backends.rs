@@ -1,4 +1,4 @@
-//! `sprag memory backends`: where learnings are mirrored to, and how that goes.
+//! `sprag memory backends`: lists the memory programs that get copies of learnings.
 
 use serde_json::json;
 
@@ -8,12 +8,12 @@ use sprag_host::store::outbox;
 use crate::commands::{CommandCx, CommandEnd, CommandResult};
 use crate::output::{self, OutputFormat};
 
-/// List where learnings are mirrored to
+/// List the backends: memory programs that get copies of learnings
 ///
-/// What a backend could not take waits, and is tried again by hooks and by `sprag memory maintain`.
+/// Copies that a backend could not take wait. Hooks and `sprag memory maintain` deliver them later.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Also ask each whether it answers; one may be a program that is started for it
+    /// Check that each used backend answers; this may start a program
     #[arg(long)]
     ping: bool,
     #[command(flatten)]

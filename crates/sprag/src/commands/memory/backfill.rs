@@ -1,4 +1,4 @@
-//! `sprag memory backfill`: what sessions of the past taught, read by the judge.
+//! `sprag memory backfill`: asks the judge for learnings from past sessions.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,32 +24,32 @@ use crate::commands::{CommandCx, CommandResult, check_not_agent, show};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// Have the judge read past sessions for what they taught
+/// Ask the judge for learnings from past sessions
 ///
-/// Without `--apply` it says which sessions would be read and what that costs. Candidates go the way of any other,
-/// with low confidence. It can be broken off: what was read is not read again.
+/// Without `--apply`, prints the sessions and their cost in tokens. Candidates pass the write gate with low
+/// confidence. A session is read only once, so you can interrupt the command.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Transcripts (default: those of this project that Claude Code has kept)
+    /// Transcript files (default: those that Claude Code keeps for this project)
     transcripts: Vec<PathBuf>,
-    /// Ask the judge (`memory.judge`) and hand in what it finds
+    /// Ask the judge (`memory.judge`) and store what it finds (people only)
     #[arg(long)]
     apply: bool,
-    /// Sessions that are read at the most
+    /// Maximum number of sessions
     #[arg(long, default_value_t = 20)]
     limit: usize,
     #[command(flatten)]
     format: OutputFormat,
 }
 
-/// Larger than what a person says in a session, with all the results of tools between.
+/// Largest transcript that is read, in bytes. Sessions with all their tool results are smaller.
 const BYTES: u64 = 64 * 1024 * 1024;
 
-/// A session to be read.
+/// A past session that the judge reads.
 struct PastSession {
     path: PathBuf,
     session: SessionId,
-    /// Tells it from the same transcript when it has grown.
+    /// Key of the transcript and its length: a transcript that grew has another key.
     key: Text<64>,
     turns: Vec<TranscriptTurn>,
     question: Vec<u8>,
@@ -65,7 +65,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         .filter(|past| !read.contains(&past.key.to_string()))
         .take(args.limit)
         .collect();
-    // Four characters are about a token.
+    // A token has about four characters.
     let tokens: usize = past.iter().map(|past| past.question.len() / 4).sum();
     if !args.apply {
         return show(
@@ -87,7 +87,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
                     ));
                 }
                 output::line(format!(
-                    "{} sessions would be read, about {tokens} tokens in all\n  next: sprag memory backfill --apply",
+                    "{} sessions to read, about {tokens} tokens in total\n  next: sprag memory backfill --apply",
                     past.len()
                 ));
             },
@@ -117,11 +117,11 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     )
 }
 
-/// Asks about one session and hands in what it comes to, with a record that it was read.
+/// Asks the judge about one session, submits its candidates, and records that the session was read.
 fn ask(world: &World<'_>, past: &PastSession, cx: &CommandCx) -> Result<Value, Failure> {
     let answer = consult(world, &past.question).map_err(|why| Failure::unanswered(&why))?;
     let (came, count) = match backfill::submission(&answer) {
-        Err(what) => (format!("the answer is not in form: {what}"), 0),
+        Err(what) => (format!("the answer has the wrong form: {what}"), 0),
         Ok(submission) if submission["candidates"].as_array().is_some_and(Vec::is_empty) => {
             ("nothing".to_owned(), 0)
         }
@@ -134,7 +134,7 @@ fn ask(world: &World<'_>, past: &PastSession, cx: &CommandCx) -> Result<Value, F
                         Submitter { session: &past.session, actor: &Actor::Main, cwd: &cx.cwd, now: cx.now };
                     let handed = hand_in(world, &hand, &text, None)?;
                     let told = format!(
-                        "{} kept, {} not",
+                        "{} kept, {} not kept",
                         handed.accepted.len(),
                         handed.rejected.len() + handed.similar.len()
                     );
@@ -150,7 +150,7 @@ fn ask(world: &World<'_>, past: &PastSession, cx: &CommandCx) -> Result<Value, F
     Ok(json!({"session": past.session, "transcript": past.path, "came": came, "kept": count}))
 }
 
-/// `None`: there is too little in it, or it is no transcript.
+/// Returns a past session. `None` if the file is not a transcript or has too few turns.
 fn read_session(path: &Path) -> Option<PastSession> {
     let text = read_small(path, BYTES).ok()?;
     let turns = backfill::turns(&text);
@@ -169,7 +169,7 @@ fn read_session(path: &Path) -> Option<PastSession> {
     })
 }
 
-/// Transcripts that Claude Code keeps of sessions in this worktree, newest first.
+/// Returns the transcripts that Claude Code keeps of sessions in this worktree, newest first.
 fn kept(world: &World<'_>, cx: &CommandCx) -> Vec<PathBuf> {
     let (Some(home), Some(root)) = (locations::home(&cx.env), &world.places.worktree) else {
         return Vec::new();
@@ -181,7 +181,7 @@ fn kept(world: &World<'_>, cx: &CommandCx) -> Vec<PathBuf> {
     found
 }
 
-/// What was read before.
+/// Returns the keys of the transcripts that were read before.
 fn already(store: &Store) -> Result<Vec<String>, Failure> {
     let mut found = Vec::new();
     for path in store.log_files() {

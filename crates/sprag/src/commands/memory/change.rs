@@ -1,4 +1,4 @@
-//! What becomes of a learning: still true, no longer, replaced, rated.
+//! `sprag memory verify`, `rate`, `archive`, `restore` and `supersede`.
 
 use serde_json::json;
 
@@ -31,7 +31,7 @@ pub(crate) fn verify(args: &OneArgs, cx: &CommandCx) -> CommandResult {
     let record = if seen == old.seen {
         desk.record(&MemoryRecord::Verified(about(vec![old.id.clone()], "verified by a command")))
     } else {
-        // What it rests on reads otherwise now, and that is fine.
+        // The evidence changed, and the caller confirms that the learning is still true.
         desk.record(&MemoryRecord::Corrected(Box::new(Learning { seen, ..old.clone() })))
     };
     desk.write(place, &[record])?;
@@ -41,7 +41,7 @@ pub(crate) fn verify(args: &OneArgs, cx: &CommandCx) -> CommandResult {
         || {
             output::line(format!("verified `{}`", old.id));
             for place in gone.iter() {
-                output::line(format!("  its evidence `{place}` is not there any more"));
+                output::line(format!("  evidence `{place}` no longer exists"));
             }
         },
     )
@@ -68,7 +68,7 @@ pub(crate) fn restore(args: &SomeArgs, cx: &CommandCx) -> CommandResult {
     change(args, cx, MemoryRecord::Restored, "restored", &[LearningStatus::Archived])
 }
 
-/// All of them or none: a list with one bad name changes nothing.
+/// Changes all named learnings, or none if one of the names is wrong.
 fn change(
     args: &SomeArgs,
     cx: &CommandCx,
@@ -109,10 +109,10 @@ pub(crate) fn supersede(args: &SupersedeArgs, cx: &CommandCx) -> CommandResult {
     let desk = LearningsContext::open(cx)?;
     let ((place, old), (other, new)) = (desk.find(&args.id)?, desk.find(&args.by)?);
     let (old_id, new_id) = (&old.learning.id, &new.learning.id);
-    // A ring of learnings that replace each other would leave none in use.
+    // If learnings replaced each other in a ring, none would be in use.
     let is_in_use = |status| matches!(status, LearningStatus::Active | LearningStatus::Stale);
     if old_id == new_id || !is_in_use(new.status()) {
-        return Err(Failure::wrong_status(new_id.as_str(), new.status().name(), "taken in place of another"));
+        return Err(Failure::wrong_status(new_id.as_str(), new.status().name(), "used as a replacement"));
     }
     if old.status() == LearningStatus::Superseded {
         return Err(Failure::wrong_status(old_id.as_str(), old.status().name(), "superseded"));
@@ -125,7 +125,7 @@ pub(crate) fn supersede(args: &SupersedeArgs, cx: &CommandCx) -> CommandResult {
     show(
         args.format,
         || json!({"superseded": [old_id], "by": new_id}),
-        || output::line(format!("`{old_id}` is replaced by `{new_id}`")),
+        || output::line(format!("replaced `{old_id}` by `{new_id}`")),
     )
 }
 

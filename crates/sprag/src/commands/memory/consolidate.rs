@@ -1,4 +1,4 @@
-//! `sprag memory consolidate`: learnings that say the same, made one.
+//! `sprag memory consolidate`: merges learnings that say the same.
 
 use serde_json::{Value, json};
 
@@ -24,19 +24,19 @@ use crate::commands::{CommandCx, CommandEnd, CommandResult, check_person, show};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// Show learnings that could be one; merge them with the judge's help (a person's)
+/// List learnings that say the same, or merge them
 ///
-/// Without `--apply` nothing is asked and nothing is changed.
+/// Without `--apply`, prints the groups and changes nothing.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Have the judge (`memory.judge`) merge each group, and keep what you say yes to
+    /// Let the judge (`memory.judge`) merge each group, and confirm each merge (people only)
     #[arg(long, conflicts_with = "json")]
     apply: bool,
     #[command(flatten)]
     format: OutputFormat,
 }
 
-/// Learnings that are compared with each other; beyond that it takes too long.
+/// Maximum number of learnings to compare; more would take too long.
 const MOST: usize = 3000;
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -64,7 +64,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
                 }
             }
             if groups.is_empty() {
-                output::line("no two learnings seem to say the same")
+                output::line("no learnings say the same")
             } else {
                 output::next("sprag memory consolidate --apply")
             }
@@ -114,19 +114,19 @@ fn apply(world: &World<'_>, groups: &[Vec<&LearningEntry>], cx: &CommandCx) -> C
         let Some(candidate) =
             learning::submission(&answer).ok().and_then(|it| it.accepted.into_iter().next())
         else {
-            output::line("  the judge leaves them as they are");
+            output::line("  the judge keeps them separate");
             continue;
         };
         output::line(format!("+ {}\n  {}", candidate.1.summary, candidate.1.detail));
-        if output::confirm("put this in their place?") {
+        if output::confirm("replace them by this learning?") {
             merged += usize::from(put(world, group, &json!(candidate.1), cx)?);
         }
     }
-    output::line(format!("{merged} of {} groups are one learning now", groups.len()));
+    output::line(format!("merged {merged} of {} groups", groups.len()));
     Ok(CommandEnd::Done)
 }
 
-/// The merged one goes the way of every candidate; once it is kept, its sources are superseded.
+/// Submits the merged learning as a candidate. If it is kept, it supersedes its sources.
 fn put(
     world: &World<'_>,
     group: &[&LearningEntry],

@@ -1,4 +1,4 @@
-//! `sprag memory distill`: what agents of merged stages have noted becomes knowledge.
+//! `sprag memory distill`: turns notes of merged stages into learnings.
 
 use serde_json::json;
 
@@ -13,12 +13,13 @@ use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
+/// Turn notes of merged stages into learnings
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Of this plan alone (default: of all that are run here)
+    /// Name of the plan (default: all plans with a run here)
     #[arg(long)]
     plan: Option<String>,
-    /// Commit what is written below `.sprag` here: what a stage of type `knowledge-distill` does
+    /// Commit the changes below `.sprag`, as a stage of type `knowledge-distill` does
     #[arg(long)]
     commit: bool,
     #[command(flatten)]
@@ -50,7 +51,7 @@ pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
         args.format,
         || json!({"notes": all.notes, "kept": all.kept, "not_kept": all.not_kept, "commit": commit}),
         || {
-            output::line(format!("{} notes: {} kept, {} not", all.notes, all.kept, all.not_kept));
+            output::line(format!("{} notes: {} kept, {} not kept", all.notes, all.kept, all.not_kept));
             if let Some(commit) = &commit {
                 output::line(format!("committed as `{commit}`"));
             }

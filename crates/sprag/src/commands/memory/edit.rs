@@ -1,4 +1,4 @@
-//! Saying a learning otherwise.
+//! `sprag memory edit`: changes the text of a learning.
 
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
 
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &OneArgs, cx: &CommandCx) -> CommandResult {
         || json!({ "corrected": changed }),
         || {
             if changed.is_empty() {
-                output::line(format!("nothing has changed in `{id}`"))
+                output::line(format!("`{id}` did not change"))
             } else {
                 output::line(format!("corrected `{id}`"))
             }
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &OneArgs, cx: &CommandCx) -> CommandResult {
     )
 }
 
-/// Members that are not named stay as they are.
+/// Returns the learning with the members that stdin names replaced.
 fn from_stdin(mut now: Value) -> Result<Value, Failure> {
     let mut bytes = Vec::new();
     io::stdin().lock().take(learning::BYTES as u64).read_to_end(&mut bytes)?;

@@ -1,4 +1,4 @@
-//! `sprag memory eval`: how well the memory finds and compares, on data with a key.
+//! `sprag memory eval`: measures search and deduplication on labelled data.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -20,7 +20,7 @@ use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// Measure the memory on data with a key
+/// Measure the memory on labelled data
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -29,22 +29,22 @@ pub(crate) struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// How well texts are found
+    /// Measure how well the search finds texts
     ///
-    /// The directory has `corpus.jsonl`, `queries.jsonl` and `qrels.jsonl`. Figures come with 95 % intervals by drawing queries again, and once without each signal. With a
-    /// `negatives.jsonl`, questions that nothing answers, it is also told how many are left unanswered.
+    /// The directory has `corpus.jsonl`, `queries.jsonl` and `qrels.jsonl`. Prints figures with 95% bootstrap
+    /// intervals, and again without each signal. `negatives.jsonl` may hold questions without an answer.
     Retrieval(EvalSet),
-    /// How well duplicates are told from other pairs
+    /// Measure how well duplicates are detected
     ///
-    /// Every file of the directory that ends in `jsonl` has lines with `a`, `b` and `dup`.
+    /// Every `.jsonl` file of the directory has lines with `a`, `b` and `dup`.
     Dedup(EvalSet),
 }
 
 #[derive(clap::Args)]
 struct EvalSet {
-    /// The directory with the data
+    /// Directory with the data
     dir: PathBuf,
-    /// Draws for an interval
+    /// Number of bootstrap samples for an interval
     #[arg(long, default_value_t = 1000)]
     boot: usize,
     #[command(flatten)]
@@ -58,10 +58,10 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     }
 }
 
-/// Takes something out of the weights.
+/// Removes one signal from the weights.
 type Without = fn(&mut RankWeights);
 
-/// What is left out, to see what it brings.
+/// Variants without one signal, which show the effect of the signal.
 const VARIANTS: &[(&str, Without)] = &[
     ("all", |_| {}),
     ("no meaning", |weights| {
@@ -100,7 +100,7 @@ fn retrieval(of: &EvalSet, cx: &CommandCx) -> CommandResult {
     )
 }
 
-/// What of a question is asked.
+/// The parts of a question that the search gets.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum With {
     TextAlone,

@@ -1,4 +1,4 @@
-//! `sprag memory export`: what is known, for other programs and people.
+//! `sprag memory export`: prints learnings for other programs and people.
 
 use serde_json::{Value, json};
 
@@ -12,19 +12,19 @@ use crate::output;
 /// Print the learnings in use, oldest first
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// In which form
+    /// Output format
     #[arg(long, value_enum, default_value = "jsonl")]
     format: Format,
-    /// Those that are for you alone, too
+    /// Include personal learnings
     #[arg(long)]
     personal: bool,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Format {
-    /// One JSON object a line
+    /// One JSON object per line
     Jsonl,
-    /// One section each
+    /// One section per learning
     Markdown,
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     Ok(CommandEnd::Done)
 }
 
-/// What is one session's alone is nobody else's.
+/// Reports whether the output includes a learning. Ephemeral learnings belong to one session only.
 fn is_wanted(learning: &Learning, args: &Args) -> bool {
     match learning.candidate.scope {
         LearningScope::Project | LearningScope::Team => true,
@@ -61,7 +61,7 @@ fn object(entry: &LearningEntry) -> Value {
 fn section(learning: &Learning) -> String {
     let candidate = &learning.candidate;
     let tags: Vec<&str> = candidate.tags.iter().map(sprag_base::text::Text::as_str).collect();
-    // A line of somebody's text is no heading of ours.
+    // A line of the text must not become a heading of the document.
     let detail = candidate.detail.as_str().replace("\n#", "\n\\#");
     format!(
         "## {}\n\n- id: {}\n- {}, {}, confidence {}\n- tags: {}\n\n{detail}\n",

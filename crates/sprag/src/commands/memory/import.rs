@@ -1,4 +1,4 @@
-//! `sprag memory import`: the memory of another program, as learnings of this project.
+//! `sprag memory import`: imports the memory of another program as learnings.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,18 +13,18 @@ use crate::commands::{CommandCx, CommandResult, check_not_agent, show};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// Take over the memory of another program
+/// Import the memory of another program
 ///
-/// Shows what would come of it; `--apply` writes it down. What was taken over before is not taken again,
-/// and what was not said with it counts as uncertain.
+/// Without `--apply`, prints what would be imported. Entries that were imported before are skipped. Entries
+/// without a confidence get a low one.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Whose memory
+    /// Program whose memory to import
     #[arg(value_name = "SOURCE", value_parser = names())]
     from: String,
-    /// Its file, or the folder it is in
+    /// File of that memory, or its directory
     path: PathBuf,
-    /// Write it down (not for agents)
+    /// Store the learnings (people only)
     #[arg(long)]
     apply: bool,
     #[command(flatten)]
@@ -36,7 +36,7 @@ fn names() -> clap::builder::PossibleValuesParser {
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
-    let importer = find(&args.from).expect("clap takes no name that is not in the list");
+    let importer = find(&args.from).expect("clap accepts only names of the list");
     let world = cx.world()?;
     if args.apply {
         check_not_agent(&world.places)?;
@@ -85,11 +85,11 @@ fn tell(args: &Args, plan: &ImportPreview) {
         output::line(format!("+ {}  {}", candidate.category.name(), one_line(candidate.summary.as_str())));
     }
     for (what, why) in &plan.passed {
-        output::note(format!("not taken over: {}: {}", one_line(what), one_line(why)));
+        output::note(format!("not imported: {}: {}", one_line(what), one_line(why)));
     }
     let uses = if plan.uses > 0 { format!(", {} uses", plan.uses) } else { String::new() };
     output::line(format!(
-        "{} new{uses}, {} known, {} not taken over, from {} files",
+        "{} new{uses}, {} known, {} not imported, from {} files",
         plan.new.len(),
         plan.known,
         plan.passed.len(),

@@ -1,4 +1,4 @@
-//! Arguments and context that the commands about learnings share.
+//! Arguments and context that the commands for learnings share.
 
 use sprag_base::record::{Record, RecordAuthor};
 use sprag_base::text::Text;
@@ -17,16 +17,16 @@ use crate::output::OutputFormat;
 
 #[derive(clap::Args)]
 pub(crate) struct ListArgs {
-    /// `active`, `stale`, `archived`, `superseded` or `all` (default: those in use)
+    /// Status: `active`, `stale`, `archived`, `superseded` or `all` (default: active and stale)
     #[arg(long)]
     pub(crate) status: Option<String>,
-    /// `pattern`, `pitfall`, `convention`, `dependency`, `process`, `domain` or `debugging`
+    /// Category: `pattern`, `pitfall`, `convention`, `dependency`, `process`, `domain` or `debugging`
     #[arg(long)]
     pub(crate) category: Option<String>,
-    /// `project`, `team`, `personal` or `ephemeral`
+    /// Scope: `project`, `team`, `personal` or `ephemeral`
     #[arg(long)]
     pub(crate) scope: Option<String>,
-    /// One of its tags
+    /// Tag of the learnings
     #[arg(long)]
     pub(crate) tag: Option<String>,
     #[command(flatten)]
@@ -35,7 +35,7 @@ pub(crate) struct ListArgs {
 
 #[derive(clap::Args)]
 pub(crate) struct OneArgs {
-    /// Its id, or the start of it, six characters at least
+    /// Learning id, or at least its first six characters
     pub id: String,
     #[command(flatten)]
     pub format: OutputFormat,
@@ -43,10 +43,10 @@ pub(crate) struct OneArgs {
 
 #[derive(clap::Args)]
 pub(crate) struct SomeArgs {
-    /// Their ids, or the starts of them
+    /// Learning ids, or at least their first six characters
     #[arg(required = true)]
     pub(crate) ids: Vec<String>,
-    /// Why, at most 500 characters
+    /// Reason, at most 500 characters
     #[arg(long)]
     pub(crate) why: Option<String>,
     #[command(flatten)]
@@ -55,15 +55,15 @@ pub(crate) struct SomeArgs {
 
 #[derive(clap::Args)]
 pub(crate) struct RateArgs {
-    /// Its id, or the start of it
+    /// Learning id, or at least its first six characters
     pub(crate) id: String,
-    /// It helped
+    /// The learning helped
     #[arg(long, group = "rating", required_unless_present = "useless")]
     pub(crate) useful: bool,
-    /// It did not, or led astray
+    /// The learning did not help or was misleading
     #[arg(long, group = "rating")]
     useless: bool,
-    /// Why, at most 500 characters
+    /// Reason, at most 500 characters
     #[arg(long)]
     pub(crate) why: Option<String>,
     #[command(flatten)]
@@ -72,12 +72,12 @@ pub(crate) struct RateArgs {
 
 #[derive(clap::Args)]
 pub(crate) struct SupersedeArgs {
-    /// The one that is replaced
+    /// Id of the learning to replace
     pub(crate) id: String,
-    /// The one that takes its place
+    /// Id of the learning that replaces it
     #[arg(long, value_name = "ID")]
     pub(crate) by: String,
-    /// Why, at most 500 characters
+    /// Reason, at most 500 characters
     #[arg(long)]
     pub(crate) why: Option<String>,
     #[command(flatten)]
@@ -86,16 +86,16 @@ pub(crate) struct SupersedeArgs {
 
 #[derive(clap::Args)]
 pub(crate) struct PromoteArgs {
-    /// Its id, or the start of it
+    /// Learning id, or at least its first six characters
     pub(crate) id: String,
-    /// `team`, `project` or `personal`
+    /// New scope: `team`, `project` or `personal`
     #[arg(long)]
     pub(crate) to: String,
     #[command(flatten)]
     pub(crate) format: OutputFormat,
 }
 
-/// What a command works with.
+/// The world and the learnings that a command works with.
 pub(crate) struct LearningsContext<'a> {
     pub(crate) world: World<'a>,
     pub(crate) all: AllLearnings,
@@ -120,7 +120,7 @@ impl<'a> LearningsContext<'a> {
         }
     }
 
-    /// A record by whoever calls: a person, or an agent or script.
+    /// Returns a record with the caller as its author: a person, or an agent or script.
     pub(crate) fn record(&self, record: &MemoryRecord) -> Record {
         let role = match self.asker() {
             Asker::Person => "person",
@@ -130,7 +130,7 @@ impl<'a> LearningsContext<'a> {
         new_record::record(record, self.cx.now, None, Some(by))
     }
 
-    /// Writes where the learning they are about is kept.
+    /// Writes records to the store of their learning.
     pub(crate) fn write(&self, place: Destination, records: &[Record]) -> Result<(), Failure> {
         match place {
             Destination::Session => Err(Failure::passing()),
@@ -145,7 +145,7 @@ impl<'a> LearningsContext<'a> {
     }
 }
 
-/// A name of a list, or which there are.
+/// Parses a name; the failure lists the known names.
 fn named<T>(
     what: &str,
     text: Option<&str>,

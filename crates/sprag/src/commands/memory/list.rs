@@ -1,4 +1,4 @@
-//! Looking at learnings.
+//! `sprag memory list` and `sprag memory show`.
 
 use serde_json::{Value, json};
 
@@ -84,7 +84,7 @@ fn states(desk: &LearningsContext<'_>, entry: &LearningEntry) -> Vec<(String, Ev
     states.into_iter().map(|(seen, state)| (seen.place.to_string(), state)).collect()
 }
 
-/// A learning for programs: all of it, and what became of it.
+/// Returns a learning as JSON, with its status and use.
 pub(super) fn to_json(entry: &LearningEntry) -> Value {
     let mut told = json!(entry.learning);
     told["status"] = json!(entry.status());
@@ -126,7 +126,10 @@ fn tell(entry: &LearningEntry, states: &[(String, EvidenceState)]) {
     );
     let uses = &entry.uses;
     rows.push(("shown", uses.surfaced.to_string()));
-    rows.push(("of use", format!("{} said, {} seen, {} not", uses.referred, uses.implied, uses.dismissed)));
+    rows.push((
+        "used",
+        format!("{} reported, {} observed, {} dismissed", uses.referred, uses.implied, uses.dismissed),
+    ));
     rows.push(("rated", format!("{} up, {} down", uses.rated_up, uses.rated_down)));
     rows.push(("outcomes", format!("{} good, {} bad", uses.succeeded, uses.failed)));
     for (name, value) in rows.into_iter().filter(|(_, value)| !value.is_empty()) {

@@ -1,4 +1,4 @@
-//! `sprag memory load`: texts in a store of their own, to be searched and measured.
+//! `sprag memory load`: loads texts into a separate store, to search and measure them.
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -14,9 +14,8 @@ use crate::input::{InputLine, next_line};
 
 /// Load texts into a separate store, one JSON object per line
 ///
-/// A line has `id` and `text`, or `id`, `summary` and `detail`. Optional members: `tags`, `files`, `created`, `pool`.
-/// Each pool is searched separately. A line with a known id replaces the earlier text. Sprag prints bad lines
-/// with their id and exits with 3.
+/// A line has `id` and `text`, or `id`, `summary` and `detail`; optional: `tags`, `files`, `created`, `pool`.
+/// A line with a known id replaces the earlier text. Sprag prints bad lines with their id and exits with 3.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Directory of the store
@@ -27,7 +26,7 @@ pub(crate) struct Args {
     jsonl: bool,
 }
 
-/// Longest line that is read.
+/// Longest line in bytes.
 pub(super) const LINE: usize = 64 * 1024 * 1024;
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {

@@ -1,4 +1,4 @@
-//! `sprag memory maintain`: everything the memory needs from time to time, at once.
+//! `sprag memory maintain`: runs all maintenance of the memory now.
 
 use serde_json::{Value, json};
 
@@ -9,19 +9,19 @@ use crate::commands::{CommandCx, CommandResult, show, warn};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// Do what the memory needs from time to time: archive, settle, deliver
+/// Archive, index and deliver learnings
 ///
-/// Sessions do the pressing part of it by themselves, once a day.
+/// Sessions do the urgent part automatically, once a day.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only say what would be done
+    /// Print what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
     format: OutputFormat,
 }
 
-/// Lines of one step that a person is told.
+/// Maximum number of lines that one step prints.
 const LINES: usize = 20;
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {

@@ -22,7 +22,13 @@ mod stats;
 use super::{CommandCx, CommandResult};
 
 /// List, show and maintain learnings
+///
+/// A learning is one remembered statement about this project, such as a pitfall or a convention. `sprag
+/// search` finds learnings by words.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sprag memory list --category pitfall\n  \
+    sprag memory stats")]
 pub(super) struct Args {
     #[command(subcommand)]
     command: Command,

@@ -1,4 +1,4 @@
-//! Making a learning known to others than it was kept for.
+//! `sprag memory promote`: moves a learning to another scope.
 
 use serde_json::json;
 
@@ -28,10 +28,10 @@ pub(crate) fn run(args: &PromoteArgs, cx: &CommandCx) -> CommandResult {
     let mut said = old.candidate.clone();
     said.scope = to;
     if to == LearningScope::Personal {
-        // Elsewhere these files are others, or none.
+        // Other projects do not have these files.
         if let Some(path) = candidates::paths_here(&desk.world, &said).first() {
             return Err(refused(&format!(
-                "it names `{path}` of this project: say it without, by `sprag memory edit`"
+                "the text names `{path}` of this project; remove it with `sprag memory edit`"
             )));
         }
         said.context_files.clear();
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &PromoteArgs, cx: &CommandCx) -> CommandResult {
         ..Learning::new(&id, *said, &session, old.ticket.clone(), cx.now)
     };
     desk.write(place(to), &[desk.record(&MemoryRecord::Accepted(Box::new(new.clone())))])?;
-    // In the same place two that say the same would both be found.
+    // Otherwise a search in this store would find both copies.
     if from == place(to) {
         let superseded = Superseded { id: old.id.clone(), by: new.id.clone(), why: Text::from("promoted") };
         desk.write(from, &[desk.record(&MemoryRecord::Superseded(superseded))])?;
@@ -58,6 +58,6 @@ pub(crate) fn run(args: &PromoteArgs, cx: &CommandCx) -> CommandResult {
     show(
         args.format,
         || json!({"promoted": new.id, "from": old.id, "scope": to}),
-        || output::line(format!("`{}` is now known to {} as `{}`", old.id, to.name(), new.id)),
+        || output::line(format!("promoted `{}` to {} as `{}`", old.id, to.name(), new.id)),
     )
 }

@@ -7,7 +7,9 @@ use sprag_host::memory;
 use crate::commands::{CommandCx, CommandResult, show};
 use crate::output::{self, OutputFormat};
 
-/// Import learnings of other clones and edits by hand, and write the files in `.sprag` again
+/// Exchange learnings with other clones, and write the files in `.sprag`
+///
+/// Imports learnings of other clones and edits by hand, then writes the files again.
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]

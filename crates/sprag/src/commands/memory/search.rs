@@ -1,4 +1,4 @@
-//! `sprag search`: what is remembered about something.
+//! `sprag search`: finds learnings by words.
 
 use std::collections::HashMap;
 use std::io::{self, Write as _};
@@ -24,46 +24,50 @@ use crate::failure::Failure;
 use crate::input::{InputLine, next_line};
 use crate::output::{self, OutputFormat};
 
-/// Find what is remembered
+/// Search learnings by words
 ///
-/// Searches the learnings of this project, those of other clones in `.sprag/share`, and your own. Shown is
-/// what is likely to be of use; `--all` shows everything that was found.
+/// Searches the learnings of this project, of other clones in `.sprag/share`, and your personal ones. Prints
+/// the results that are likely to help; `--all` prints the others, too.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sprag search 'flaky network tests'\n  \
+    sprag search 'release steps' --category process --since 30d")]
 pub(crate) struct Args {
-    /// What it is about
+    /// Words or question to search for
     #[arg(required_unless_present = "jsonl")]
     query: Option<String>,
-    /// Only of this scope: project, team, personal
+    /// Scope: project, team or personal
     #[arg(long)]
     scope: Option<String>,
-    /// Only of this category: pattern, pitfall, convention, ...
+    /// Category: pattern, pitfall, convention, dependency, process, domain or debugging
     #[arg(long)]
     category: Option<String>,
-    /// Only with this tag
+    /// Tag of the learnings
     #[arg(long)]
     tag: Option<String>,
-    /// A file the work is about, relative to the repository; may be repeated
+    /// File that the work is about, relative to the repository (may be repeated)
     #[arg(long)]
     file: Vec<String>,
-    /// Only what is newer: a length of time such as `30d`, or a day such as `2026-11-15`
+    /// Only newer learnings: a duration such as `30d`, or a day such as `2026-11-15`
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Also what was archived or superseded
+    /// Include archived and superseded learnings
     #[arg(long)]
     archived: bool,
-    /// Also what is not likely to be of use
+    /// Include results that are unlikely to help
     #[arg(long)]
     all: bool,
-    /// Also ask the backends in use; one may be a program that is started for it
+    /// Also search the used backends; this may start a program
     #[arg(long, conflicts_with_all = ["store", "scope", "category"])]
     backends: bool,
-    /// How many at most
+    /// Maximum number of results
     #[arg(long, default_value_t = LIMIT)]
     limit: usize,
-    /// Search a directory that `sprag memory load` made, and nothing else
+    /// Search only this store, which `sprag memory load` made
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
-    /// Read questions from stdin, one JSON object a line: `query_id`, `text`; `pool`, `files`, `tags`, `limit`
+    /// Read from stdin, one JSON object per line: `query_id`, `text`; optional `pool`, `files`, `tags`,
+    /// `limit`
     #[arg(long, requires = "store", conflicts_with_all = ["query", "scope", "category", "tag", "file", "since", "archived"])]
     jsonl: bool,
     #[command(flatten)]
@@ -71,9 +75,9 @@ pub(crate) struct Args {
 }
 
 const LIMIT: usize = 10;
-/// Age and use move a score as far as they usually do.
+/// Default influence of age and use on a score.
 const WIDTHS: Widths = Widths { recency: 1.0, usage: 1.0 };
-/// Longest line that is read.
+/// Longest line in bytes.
 const LINE: usize = 16 * 1024 * 1024;
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -82,7 +86,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         return answer_lines(&dir, if args.all { 0.0 } else { FLOOR }, args.limit, cx.now);
     }
     let question = question(&args, cx)?;
-    // What others have is kept as long as it is looked at.
+    // The directory with texts of backends exists until the end of this function.
     let foreign = args.store.is_none().then(tempfile::tempdir).transpose()?;
     let memory = memory(&args, foreign.as_ref().map_or(&cx.cwd, |dir| dir.path()), cx)?;
     let shown = if args.archived { DocumentFilter::All } else { DocumentFilter::InUse };
@@ -97,7 +101,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         || hits.iter().for_each(tell),
     )?;
     if is_empty && !args.format.is_json() {
-        output::note("nothing that is likely to be of use; `--all` shows the rest");
+        output::note("no result is likely to help; `--all` prints the others");
     }
     Ok(if is_empty { CommandEnd::No } else { CommandEnd::Done })
 }
@@ -129,7 +133,7 @@ fn question(args: &Args, cx: &CommandCx) -> Result<IndexQuery, Failure> {
     })
 }
 
-/// A day, a time, or so long ago.
+/// Parses a day, a time, or a duration before now.
 fn moment(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
     let day = (text.len() == 10).then(|| Timestamp::parse(&format!("{text}T00:00:00Z"))).flatten();
     match day.or_else(|| Timestamp::parse(text)) {
@@ -138,12 +142,12 @@ fn moment(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
     }
 }
 
-/// A name that was mistyped is no empty store.
+/// Checks that a store exists. A mistyped name must not look like an empty store.
 fn is_there(dir: PathBuf) -> Result<PathBuf, Failure> {
     if dir.is_dir() { Ok(dir) } else { Err(Failure::no_store(&dir)) }
 }
 
-/// Everything that is asked here.
+/// Opens all stores that the search covers.
 fn memory(args: &Args, foreign: &Path, cx: &CommandCx) -> Result<Memory, Failure> {
     if let Some(dir) = &args.store {
         return loaded(&is_there(cx.cwd.join(dir))?, None);
@@ -165,24 +169,24 @@ fn memory(args: &Args, foreign: &Path, cx: &CommandCx) -> Result<Memory, Failure
     Ok(Memory::from_libraries(libraries))
 }
 
-/// One pool of what `sprag memory load` was given.
+/// Opens one pool of a store that `sprag memory load` made.
 fn loaded(dir: &Path, pool: Option<&str>) -> Result<Memory, Failure> {
     Ok(Memory::from_libraries(vec![(open(&pools::store(dir, pool), &[])?, LearningOwner::Project)]))
 }
 
-/// Brings the index up to date first if that is worth it: whoever runs a command has the time.
+/// Opens a store. Updates its index first if it lags behind; a command has the time for this.
 fn open(store: &Store, further: &[PathBuf]) -> Result<IndexReader, Failure> {
     let library = IndexReader::open(store, further, TailRead::Last(READ_AT_ONCE))?;
     if !maintain::is_due(&library.behind) && !library.behind.is_cut {
         return Ok(library);
     }
-    // Somebody else may be at it, or the store may not be ours to write to; what is there is read anyway.
+    // Another process may update the index, or the store may be read-only. Sprag reads it in any case.
     match maintain::renew(store, &RealDisk, further, IndexWork::All) {
         Ok(_) | Err(_) => Ok(IndexReader::open(store, further, TailRead::All)?),
     }
 }
 
-/// More than this is worth an index.
+/// Bytes without an index that a search reads directly.
 const READ_AT_ONCE: u64 = 1024 * 1024;
 
 fn tell(hit: &MemoryHit) {
@@ -237,7 +241,7 @@ fn answer_lines(dir: &Path, floor: f32, limit: usize, now: Timestamp) -> Command
                 answer(&asked, &pools[&asked.pool], floor, now)
             }
         };
-        // Whoever asks waits for this very line.
+        // The caller may wait for this line before it sends the next one.
         writeln!(stdout, "{answer}").and_then(|()| stdout.flush())?;
     }
     Ok(ending)
@@ -271,16 +275,16 @@ fn asked(line: &[u8], limit: usize) -> Result<SearchQuery, (Option<Value>, Strin
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),
         Some(Value::Number(number)) if name == "pool" => Ok(Some(number.to_string())),
-        Some(_) => Err(bad(&format!("`{name}` is no string"))),
+        Some(_) => Err(bad(&format!("`{name}` is not a string"))),
     };
     let list = |name: &str| match value.get(name) {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::Array(items)) => {
             let texts: Option<Vec<String>> =
                 items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
-            texts.ok_or_else(|| bad(&format!("`{name}` has an item that is no string")))
+            texts.ok_or_else(|| bad(&format!("`{name}` has an item that is not a string")))
         }
-        Some(_) => Err(bad(&format!("`{name}` is no list"))),
+        Some(_) => Err(bad(&format!("`{name}` is not a list"))),
     };
     let mut files = list("files")?;
     files.extend(text("file")?);
@@ -289,7 +293,7 @@ fn asked(line: &[u8], limit: usize) -> Result<SearchQuery, (Option<Value>, Strin
         Some(limit) => limit
             .as_u64()
             .and_then(|limit| usize::try_from(limit).ok())
-            .ok_or_else(|| bad("`limit` is no number"))?,
+            .ok_or_else(|| bad("`limit` is not a number"))?,
     };
     let question = IndexQuery {
         text: text("text")?.ok_or_else(|| bad("`text` is missing"))?,

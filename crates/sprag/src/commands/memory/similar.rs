@@ -53,7 +53,7 @@ fn compared(line: &[u8], table: &Table<'_>) -> Result<Value, (Option<Value>, Str
     let id = value.get("pair_id").cloned();
     let text = |name: &str| {
         let text = value.get(name).and_then(Value::as_str);
-        text.ok_or_else(|| (id.clone(), format!("`{name}` is missing, or no string")))
+        text.ok_or_else(|| (id.clone(), format!("`{name}` is missing or not a string")))
     };
     let (a, b) = (text("a")?, text("b")?);
     let pair_id = id.clone().ok_or_else(|| (None, "`pair_id` is missing".to_owned()))?;

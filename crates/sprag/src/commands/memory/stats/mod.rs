@@ -1,4 +1,4 @@
-//! `sprag memory stats`: what the memory comes to, and what could be better.
+//! `sprag memory stats`: shows the use of the memory and suggests settings.
 
 use std::collections::BTreeMap;
 
@@ -24,36 +24,38 @@ use crate::output::{self, OutputFormat};
 
 mod text;
 
-/// Show how learnings are used, how sessions went, and what to change
+/// Show how learnings are used, and suggest settings
+///
+/// Prints counts by week and category, compares sessions with and without learnings, and lists insights.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Weeks that are shown
+    /// Number of weeks to show
     #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u8).range(1..=52))]
     weeks: u8,
-    /// Show the settings that would help, and change them if a person says so
+    /// Show suggested settings, and change them after a confirmation (people only)
     #[arg(long)]
     apply: bool,
-    /// Take the last step back that Sprag took by itself in how much it shows
+    /// Revert the last automatic change of how many learnings Sprag shows (people only)
     #[arg(long, conflicts_with = "apply")]
     revert: bool,
     #[command(flatten)]
     format: OutputFormat,
 }
 
-/// Failures that are named.
+/// Maximum number of failures to list.
 const EPISODES: usize = 5;
 
-/// All that is shown.
+/// The content of the report.
 struct StatsReport {
     learnings: Learnings,
     stats: Stats,
     weeks: Vec<Week>,
     insights: Vec<Insight>,
-    /// Failures that are no accident any more.
+    /// Failures that happened several times.
     episodes: Vec<FailurePattern>,
 }
 
-/// What the learnings of one category come to.
+/// The counts of one category.
 #[derive(Clone, Copy, Default)]
 struct Row {
     count: u32,
@@ -130,7 +132,7 @@ impl Row {
         }
     }
 
-    /// The share of what was judged that was of use; what only looks like it counts half.
+    /// Returns the share of rated uses that helped. Implied uses count half.
     fn rate(&self) -> Option<f32> {
         let judged = self.used + self.implied + self.dismissed;
         (judged > 0).then(|| (self.used as f32 + 0.5 * self.implied as f32) / judged as f32)
@@ -164,7 +166,7 @@ fn data(report: &StatsReport) -> Value {
     })
 }
 
-/// Takes back what the last versions of all roles and scopes changed.
+/// Reverts the last version for every role and scope.
 fn revert(world: &World<'_>, format: OutputFormat, cx: &CommandCx) -> CommandResult {
     check_not_agent(&world.places)?;
     let store = world.store();
@@ -189,7 +191,7 @@ fn revert(world: &World<'_>, format: OutputFormat, cx: &CommandCx) -> CommandRes
             for version in &reverted {
                 let whom = &version.whom;
                 output::line(format!(
-                    "{} learnings for {}: {}; the usual floor times {:.2} is in force",
+                    "{} learnings for {}: {}; now the default floor times {:.2}",
                     whom.scope, whom.role, version.why, version.floor
                 ));
             }
@@ -197,7 +199,7 @@ fn revert(world: &World<'_>, format: OutputFormat, cx: &CommandCx) -> CommandRes
     )
 }
 
-/// A setting that would change, and what it is now.
+/// A suggested change of a setting, with its current value.
 struct SettingEdit<'a> {
     setting: &'a SuggestedSetting,
     from: String,
@@ -206,7 +208,7 @@ struct SettingEdit<'a> {
 fn apply(report: &StatsReport, resolved: &Resolved, format: OutputFormat, cx: &CommandCx) -> CommandResult {
     let mut edits: Vec<SettingEdit<'_>> = Vec::new();
     for setting in report.insights.iter().filter_map(|insight| insight.change.as_ref()) {
-        // A layer above the user's own would win anyway.
+        // A value in a layer above the user layer would win.
         let now = resolved.settings.get(setting.key).filter(|now| now.layer <= Layer::User);
         if let Some(now) = now {
             edits.push(SettingEdit { setting, from: now.value.to_string() });
@@ -220,7 +222,7 @@ fn apply(report: &StatsReport, resolved: &Resolved, format: OutputFormat, cx: &C
         return show(
             format,
             || json!({"changes": [], "applied": false}),
-            || output::line("no setting would help at the moment\n  next: sprag memory stats"),
+            || output::line("no suggested settings\n  next: sprag memory stats"),
         );
     }
     let places = cx.places()?;
@@ -231,7 +233,7 @@ fn apply(report: &StatsReport, resolved: &Resolved, format: OutputFormat, cx: &C
         output::note(format!("- {} = {}", edit.setting.key, edit.from));
         output::note(format!("+ {} = {}", edit.setting.key, edit.setting.to));
     }
-    if !output::confirm(&format!("write this to `{}`?", path.display())) {
+    if !output::confirm(&format!("write these settings to `{}`?", path.display())) {
         return Err(Failure::not_confirmed("sprag memory stats"));
     }
     for edit in &edits {

@@ -1,4 +1,4 @@
-//! The counts for people: plain text, readable in 80 columns and without colour.
+//! The report as plain text, for 80 columns and without colour.
 
 use sprag_base::text::{Text, one_line};
 use sprag_memory::learnings::LearningEntry;
@@ -8,7 +8,7 @@ use sprag_memory::stats::{SessionComparison, SessionMeans, Week, sparkline, tren
 use super::StatsReport;
 use crate::output;
 
-/// The best that are named.
+/// Maximum number of most useful learnings to list.
 const BEST: usize = 5;
 
 pub(crate) fn tell(report: &StatsReport) {
@@ -38,7 +38,7 @@ fn gate(report: &StatsReport) {
             })
             .collect();
         let kept_out =
-            if stages.is_empty() { String::new() } else { format!("; out: {}", stages.join(", ")) };
+            if stages.is_empty() { String::new() } else { format!("; rejected: {}", stages.join(", ")) };
         let all = stats.accepted + stats.rejected();
         output::line(format!(
             "write gate  {} of {all} candidates kept ({}){kept_out}",
@@ -49,7 +49,7 @@ fn gate(report: &StatsReport) {
     let skips = stats.skips();
     if skips.all > 0 {
         output::line(format!(
-            "skipped     {} reflections, {} by themselves, {} too early",
+            "skipped     {} reflections, {} automatically, {} too early",
             skips.all, skips.auto, skips.missed
         ));
     }
@@ -72,8 +72,8 @@ fn weeks(weeks: &[Week]) {
     for (name, of) in rows {
         let values: Vec<u32> = weeks.iter().map(of).collect();
         let change = match trend(&values) {
-            Some(0) => "as before".to_owned(),
-            Some(change) => format!("{change:+} %"),
+            Some(0) => "unchanged".to_owned(),
+            Some(change) => format!("{change:+}%"),
             None => String::new(),
         };
         let total: u32 = values.iter().sum();
@@ -99,7 +99,7 @@ fn categories(report: &StatsReport) {
         .collect();
     if !rows.is_empty() {
         output::line("");
-        output::table(&["category", "count", "shown", "used", "implied", "dismissed", "of use"], &rows);
+        output::table(&["category", "count", "shown", "used", "implied", "dismissed", "hit rate"], &rows);
     }
 }
 
@@ -118,8 +118,8 @@ fn sessions(compared: &SessionComparison) {
         row("failed calls", &|side| number(side.failures)),
         row("retries", &|side| number(side.retries)),
         row("corrections by the user", &|side| number(side.corrections)),
-        row("checks passed at last", &|side| side.passed.map_or_else(|| "-".to_owned(), percent)),
-        row("left something unmet", &|side| percent(side.indebted)),
+        row("last checks passed", &|side| side.passed.map_or_else(|| "-".to_owned(), percent)),
+        row("left a debt", &|side| percent(side.indebted)),
     ];
     output::line("");
     output::table(&["sessions", "with learnings", "without"], &rows);
@@ -156,7 +156,7 @@ fn episodes(report: &StatsReport) {
 
 fn insights(report: &StatsReport) {
     if report.learnings.all().next().is_none() {
-        output::line("\nnothing was learned here yet\n  next: sprag reflect --schema");
+        output::line("\nno learnings yet\n  next: sprag reflect --schema");
         return;
     }
     if report.insights.is_empty() {
@@ -169,10 +169,10 @@ fn insights(report: &StatsReport) {
         output::next(format!("{}", insight.next));
     }
     if report.insights.iter().any(|insight| insight.change.is_some()) {
-        output::line("some of it is a setting\n  next: sprag memory stats --apply");
+        output::line("some insights suggest a setting\n  next: sprag memory stats --apply");
     }
 }
 
 fn percent(share: f32) -> String {
-    format!("{:.0} %", share * 100.0)
+    format!("{:.0}%", share * 100.0)
 }
