@@ -1,4 +1,4 @@
-//! `sprag plan amend`: another plan in the place of the one that is run.
+//! `sprag plan amend`: replaces the plan of a run.
 
 use std::path::PathBuf;
 
@@ -16,14 +16,15 @@ use crate::commands::{CommandCx, CommandEnd, CommandResult, run};
 use crate::failure::Failure;
 use crate::output;
 
-/// Change the plan of a run that goes on
+/// Change the plan of a run (people only)
 ///
-/// Stages may come, change, wait for others or for fewer; those that were begun stay. What was merged stays merged.
+/// You may add stages, change them and change their dependencies. Started stages stay, and merged work stays
+/// merged.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The plan as it is to be from here on
+    /// Plan file with the new plan
     file: PathBuf,
-    /// The programs the plan starts are known and wanted
+    /// Start the programs of the plan without a question
     #[arg(long)]
     trust: bool,
 }
@@ -45,7 +46,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
             {
                 return Err(Failure::not_amended(code, message, &args.file));
             }
-            output::line(format!("the run of `{name}` goes by the new plan"));
+            output::line(format!("the run of `{name}` uses the new plan"));
         }
         Err(NotConnected::Nobody) => {
             let speaker = myself(cx, CommandRole::Admin);
@@ -60,7 +61,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
                     reason => Failure::unsaid(reason, ""),
                 }
             })?;
-            output::line(format!("the run of `{name}` will go by the new plan"));
+            output::line(format!("the run of `{name}` will use the new plan"));
             output::next(format!("sprag run resume {name}"));
         }
         Err(reason) => return Err(Failure::not_connected(reason, None)),

@@ -1,4 +1,4 @@
-//! Telling what is wrong with a plan.
+//! `sprag plan check`: prints the problems of a plan.
 
 use std::path::PathBuf;
 
@@ -11,12 +11,14 @@ use super::looked_at;
 use crate::commands::{CommandCx, CommandEnd, CommandResult, show};
 use crate::output::{self, OutputFormat};
 
-/// Tell all that is wrong with a plan, by line and column
+/// Check a plan, and print its problems by line and column
+///
+/// Exits with 1 if the plan has errors.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The file
+    /// Plan file
     file: PathBuf,
-    /// Warnings count as errors
+    /// Treat warnings as errors
     #[arg(long)]
     strict: bool,
     #[command(flatten)]
@@ -67,8 +69,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
             }
             if let Some(plan) = &plan {
                 let (stages, warnings) = (plan.stages().len(), found.problems.len() + found.more);
-                let end =
-                    if warnings == 0 { "nothing wrong".to_owned() } else { counted(warnings, "warning") };
+                let end = if warnings == 0 { "no problems".to_owned() } else { counted(warnings, "warning") };
                 output::line(format!("plan `{}`: {}, {end}", plan.head.name, counted(stages, "stage")));
             }
         },

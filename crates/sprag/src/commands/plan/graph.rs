@@ -1,4 +1,4 @@
-//! What waits for what.
+//! `sprag plan graph`: shows the dependencies of stages.
 
 use std::path::PathBuf;
 
@@ -10,15 +10,15 @@ use super::good;
 use crate::commands::{CommandCx, CommandResult, show};
 use crate::output::{self, OutputFormat};
 
-/// Show which stages wait for which, level by level, and the longest way through
+/// Show the dependencies of stages by level, and the critical path
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The file
+    /// Plan file
     file: PathBuf,
-    /// Print it for Graphviz
+    /// Print the graph for Graphviz
     #[arg(long, conflicts_with_all = ["mermaid", "json"])]
     dot: bool,
-    /// Print it for Mermaid
+    /// Print the graph for Mermaid
     #[arg(long, conflicts_with = "json")]
     mermaid: bool,
     #[command(flatten)]
@@ -62,7 +62,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
                 let widest = levels.iter().map(Vec::len).max().unwrap_or(0);
                 output::line(format!("critical path: {}", ids(&critical).join(" -> ")));
                 output::line(format!(
-                    "{} of {} stages are on it; {widest} could run at once, {} may",
+                    "{} of {} stages are on it; {widest} could run at the same time, the limit is {}",
                     critical.len(),
                     plan.stages().len(),
                     plan.head.slots

@@ -1,4 +1,4 @@
-//! `sprag plan`: what is to be done in stages, before anything of it is run.
+//! `sprag plan`: writes, checks and shows plans before a run, and changes the plan of a run.
 
 mod amend;
 mod check;
@@ -15,10 +15,13 @@ use sprag_plan::spec::validate::Validated;
 use super::{CommandCx, CommandResult};
 use crate::failure::Failure;
 
-/// Plans: stages that agents work at, and how they are checked
+/// Write, check and show plans: stages that agents work on
 ///
-/// A plan is a Markdown file with one fence ```yaml sprag. docs/reference/plan-files.md lists its fields.
+/// A plan is a Markdown file with one block that starts with ```yaml sprag. docs/plans.md lists its fields.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sprag plan new my-plan\n  \
+    sprag plan check plans/my-plan.md")]
 pub(super) struct Args {
     #[command(subcommand)]
     command: Command,
@@ -43,13 +46,13 @@ pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     }
 }
 
-/// A file, looked at in the light of this repository.
+/// Reads a plan file and checks it against this repository.
 fn looked_at(cx: &CommandCx, path: &Path) -> Result<Validated, Failure> {
     let worktree = cx.places()?.worktree;
     plan_file::check(&cx.cwd.join(path), worktree.as_deref()).map_err(|error| Failure::no_plan(path, &error))
 }
 
-/// A good plan, or what is wrong with it.
+/// Returns a valid plan, or its problems as a failure.
 pub(crate) fn good(cx: &CommandCx, path: &Path) -> Result<Plan, Failure> {
     match looked_at(cx, path)? {
         Validated::Good { plan, .. } => Ok(*plan),

@@ -1,4 +1,4 @@
-//! A file to begin with.
+//! `sprag plan new`: writes a plan to start from.
 
 use std::path::PathBuf;
 
@@ -13,12 +13,14 @@ use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// Write a plan to begin with: two stages beside each other, and one that builds on both
+/// Write a plan to start from
+///
+/// The plan has two parallel stages and a third stage that depends on both.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Its name: 1 to 63 of `a-z`, `0-9` and `-`
+    /// Name of the plan: 1 to 63 of `a-z`, `0-9` and `-`
     name: String,
-    /// Where it is written; else `plans/NAME.md`
+    /// Plan file to write (default: `plans/NAME.md`)
     #[arg(long)]
     file: Option<PathBuf>,
     #[command(flatten)]
@@ -41,7 +43,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         args.format,
         || json!({"plan": name, "file": shown}),
         || {
-            output::line(format!("plan `{name}` is in `{shown}`"));
+            output::line(format!("wrote plan `{name}` to `{shown}`"));
             output::next(format!("sprag plan check {}", file_word(&path)));
         },
     )

@@ -1,4 +1,4 @@
-//! A plan as it is understood: with all that was left out put in.
+//! `sprag plan show`: shows a plan with all default values filled in.
 
 use std::path::PathBuf;
 
@@ -16,12 +16,14 @@ use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// Show a plan as it is understood, or one stage of it
+/// Show a plan, or one stage of it, with all default values
+///
+/// Also prints every program that a run of the plan would start.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The file
+    /// Plan file
     file: PathBuf,
-    /// A stage
+    /// Stage id
     stage: Option<String>,
     #[command(flatten)]
     format: OutputFormat,
@@ -47,8 +49,8 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
 
 fn whole(plan: &Plan) {
     output::heading(&format!("plan {}", plan.head.name));
-    let target = plan.head.target.as_ref().map_or("the branch that is checked out", |branch| branch.as_str());
-    output::line(format!("target {target}, {} at once, digest {}", plan.head.slots, plan.digest()));
+    let target = plan.head.target.as_ref().map_or("the checked-out branch", |branch| branch.as_str());
+    output::line(format!("target {target}, at most {} agents, digest {}", plan.head.slots, plan.digest()));
     let levels = plan.graph().levels();
     let row = |(stage, level): (&StageSpec, &usize)| {
         vec![
@@ -68,7 +70,7 @@ fn whole(plan: &Plan) {
     }
 }
 
-/// Everything that a run of it would start, as a person is asked to trust it; each once.
+/// Returns every program that a run of the plan would start, each once. A person has to trust them.
 pub(crate) fn programs(plan: &Plan) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for stage in plan.stages() {
@@ -84,11 +86,11 @@ pub(crate) fn programs(plan: &Plan) -> Vec<String> {
     found
 }
 
-/// A command that is let out says so, before somebody trusts it.
+/// Describes a command, and marks it if it runs outside the sandbox, because a person has to trust it.
 fn started((command, walls): (&ShellLine, CheckSandbox)) -> String {
     match walls {
         CheckSandbox::Up => command.to_string(),
-        CheckSandbox::Off => format!("{command} (outside of the walls)"),
+        CheckSandbox::Off => format!("{command} (outside the sandbox)"),
     }
 }
 
@@ -101,7 +103,7 @@ fn one(stage: &StageSpec) {
         ("scope", scope(stage)),
         ("working dir", stage.working_dir.to_string()),
         ("client", format!("{} {}", client(&stage.agent.client), stage.agent.mode.name())),
-        ("context", format!("{} %", stage.context_budget)),
+        ("context", format!("{}%", stage.context_budget)),
         ("sandbox", stage.sandbox.confine.name().to_owned()),
         ("retries", stage.retries.to_string()),
         ("verify", reviewer::describe(stage)),
