@@ -1,4 +1,4 @@
-//! `sprag policy import`: the permission rules a client has already, as rules of ours.
+//! `sprag policy import`: converts the permission rules of a client.
 
 use std::path::PathBuf;
 
@@ -14,21 +14,21 @@ use crate::commands::{CommandCx, CommandResult, check_not_agent, show};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// Take over the permission rules of a client
+/// Import the permission rules of a client
 ///
-/// Prints them as rules of ours; what cannot be taken over is listed on stderr, with the reason. A
-/// rule that restricts may find more here than it did there; one that allows never does.
+/// Prints the converted rules, and on stderr the rules that Sprag cannot convert. A converted rule may refuse
+/// more than the original, but never allows more.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Whose rules
+    /// Client whose rules to import
     #[arg(value_name = "CLIENT", value_parser = names())]
     from: String,
-    /// Files to read instead of those of the project and the user
+    /// Settings files of the client (default: those of the project and the user)
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Put them into your own policy, in the place of an earlier import (not for agents)
+    /// Write the rules to your user policy, in place of an earlier import (people only)
     ///
-    /// What a project's files allow is left out unless they are named: it would hold everywhere.
+    /// Skips what the files of a project allow, unless you name these files: it would apply everywhere.
     #[arg(long)]
     write: bool,
     #[command(flatten)]
@@ -40,7 +40,7 @@ fn names() -> clap::builder::PossibleValuesParser {
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
-    let importer = find(&args.from).expect("clap takes no name that is not in the list");
+    let importer = find(&args.from).expect("clap accepts only names of the list");
     let places = cx.places()?;
     let user = places.user.as_ref();
     if args.write {
@@ -71,7 +71,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         || {
             tell_skipped(&found.skipped);
             tell_changes(&changes);
-            output::line(format!("{} rules in `{}`", found.rules.len(), path.display()));
+            output::line(format!("wrote {} rules to `{}`", found.rules.len(), path.display()));
         },
     )
 }

@@ -1,4 +1,4 @@
-//! `sprag policy`: what the rules say of a command, and why.
+//! `sprag policy`: shows, explains and tests the permission rules.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -23,11 +23,14 @@ use crate::output::{self, OutputFormat};
 
 mod import;
 
-/// Ask the rules what they say of a command
+/// Show, explain and test the permission rules
 ///
-/// Without `--packs` and `--config` these are the rules in force here: built-in packs and the rules of
-/// the configuration. Hooks refuse what they deny and ask where they say so.
+/// Uses the rules in force here: built-in packs and the rules of the configuration. `--packs` and `--config`
+/// choose other rules. Hooks apply the same rules to every tool call of an agent.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sprag policy explain 'rm -rf build'\n  \
+    sprag policy test")]
 pub(super) struct Args {
     #[command(subcommand)]
     command: Command,
@@ -35,41 +38,42 @@ pub(super) struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Judge calls: one JSON object a line in, one a line out, in order
+    /// Apply the rules to calls, one JSON object per line
     ///
-    /// Neither the disk nor the environment is read: without `--packs` these are the default packs.
+    /// Prints one answer per line, in order. Reads neither the disk nor the environment; without `--packs` it
+    /// uses the default packs.
     Check {
-        /// Read from stdin, one object a line: `cmd`, or `tool_name` and `tool_input`
+        /// Read from stdin, one JSON object per line: `cmd`, or `tool_name` and `tool_input`
         #[arg(long, required = true)]
         jsonl: bool,
         #[command(flatten)]
         which: PackArgs,
-        /// Also ask where a script file or a build target is not looked into
+        /// Also answer `ask` for script files and build targets that Sprag does not read
         #[arg(long)]
         strict: bool,
-        /// Also say how long reading each command line took: `read_ns`
+        /// Also print the parse time of each command line: `read_ns`
         #[arg(long)]
         timed: bool,
     },
-    /// Show how a command line is read, which rule fires, and why
+    /// Show how Sprag reads a command line, and which rule applies
     Explain {
-        /// The command line, quoted
+        /// Command line, in quotes
         cmd: String,
         #[command(flatten)]
         which: PackArgs,
         #[command(flatten)]
         format: OutputFormat,
     },
-    /// Try every rule on its own examples
+    /// Test every rule on its own examples
     Test {
         #[command(flatten)]
         which: PackArgs,
         #[command(flatten)]
         format: OutputFormat,
     },
-    /// Take over the permission rules of a client
+    /// Import the permission rules of a client
     Import(import::Args),
-    /// List the rules
+    /// List the permission rules
     List {
         #[command(flatten)]
         which: PackArgs,
@@ -80,22 +84,22 @@ enum Command {
 
 #[derive(clap::Args)]
 struct PackArgs {
-    /// `default`, `all`, or names with commas between them
+    /// Packs: `default`, `all`, or names separated by commas
     #[arg(long)]
     packs: Option<String>,
-    /// A file with further rules
+    /// File with more rules
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
 
 impl PackArgs {
-    /// The rules that are named, or else the default packs.
+    /// Returns the rules that the options name, else the default packs.
     fn named(&self) -> Result<Vec<Sourced>, Failure> {
         let packs = Packs::read(self.packs.as_deref().unwrap_or("default"));
         rule_files::rules(&packs, self.config.as_deref()).map_err(|error| Failure::rules(&error))
     }
 
-    /// The rules that are named, or else those in force here.
+    /// Returns the rules that the options name, else the rules in force here.
     fn here(&self, cx: &CommandCx) -> Result<(Vec<Sourced>, Vec<ConfigProblem>), Failure> {
         if self.packs.is_some() || self.config.is_some() {
             return Ok((self.named()?, Vec::new()));
@@ -131,10 +135,10 @@ fn set(rules: &[Sourced], strictness: Strictness) -> Result<RuleSet, Failure> {
         .map_err(|bad| Failure::rules(&rule_files::RulesError::Bad(bad)))
 }
 
-/// Longest line that is read; the rest of a longer one is passed over.
+/// Longest line in bytes; longer lines are skipped.
 const LINE: usize = 1024 * 1024;
 
-/// Whether an answer tells how long it took to read the command line.
+/// Whether an answer contains the parse time of the command line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ReadTiming {
     Shown,
@@ -150,7 +154,7 @@ fn check(which: &PackArgs, strictness: Strictness, timing: ReadTiming) -> Comman
             InputLine::Long => bad(None, "limit: the line is longer than 1 MB"),
             InputLine::Whole(bytes) => answer(&bytes, &rules, strictness, timing),
         };
-        // Whoever asks waits for this very line.
+        // The caller may wait for this line before it sends the next one.
         writeln!(stdout, "{answer}").and_then(|()| stdout.flush())?;
     }
     Ok(CommandEnd::Done)
@@ -190,7 +194,7 @@ fn judge(asked: &Value, rules: &RuleSet, strictness: Strictness) -> Result<RuleA
     let text = |key: &str| match asked.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.as_str())),
-        Some(_) => Err(format!("`{key}` is no string")),
+        Some(_) => Err(format!("`{key}` is not a string")),
     };
     if !asked.is_object() {
         return Err("not an object".to_owned());
@@ -204,7 +208,7 @@ fn judge(asked: &Value, rules: &RuleSet, strictness: Strictness) -> Result<RuleA
         }
         (None, Some(tool)) => {
             let input = asked.get("tool_input").filter(|input| input.is_object());
-            let input = input.ok_or("`tool_input` is no object")?;
+            let input = input.ok_or("`tool_input` is not an object")?;
             ToolCall::new(TOOLS, tool, input.clone(), None, InputCompleteness::Yes)
         }
     };
@@ -276,11 +280,11 @@ fn tell(script: &Script, judged: &RuleVerdict, rules: &[Sourced], cwd: &Path) {
     }
     output::heading("verdict");
     match &judged.rule {
-        None => output::line(format!("  {}: no rule fires", judged.verdict.name())),
+        None => output::line(format!("  {}: no rule applies", judged.verdict.name())),
         Some(rule) => {
             let source =
                 rules.iter().find(|sourced| sourced.rule.id == *rule).map_or("?", |sourced| &sourced.source);
-            output::line(format!("  {} by rule `{rule}` (of `{source}`)", judged.verdict.name()));
+            output::line(format!("  {} by rule `{rule}` (from `{source}`)", judged.verdict.name()));
         }
     }
     if let Some(reason) = &judged.reason {
@@ -292,12 +296,13 @@ fn tell(script: &Script, judged: &RuleVerdict, rules: &[Sourced], cwd: &Path) {
     if let (Some(rule), RuleDecision::Ask | RuleDecision::Deny) = (&judged.rule, judged.verdict) {
         let past = if judged.is_final { "" } else { "; for one call: sprag approve CODE" };
         output::line(format!(
-            "  a person may switch it off: sprag config set policy.off '[\"{rule}\"]'{past}"
+            "  a person may turn the rule off: sprag config set policy.off '[\"{rule}\"]'{past}"
         ));
     }
 }
 
-/// A command's words as a person would write them; what is not known is `?`, any number of words `…`.
+/// Returns the words of a command as a person would write them. `?` is an unknown part, `…` any number of
+/// words.
 fn words(argv: &[Word]) -> String {
     argv.iter().map(word).collect::<Vec<_>>().join(" ")
 }
@@ -319,7 +324,7 @@ fn around(command: &ShellCommand, cwd: &Path) -> String {
     }
     match &command.cwd {
         WorkingDir::At(dir) if dir != "." && Path::new(dir) != cwd => told.push_str(&format!("  (at {dir})")),
-        WorkingDir::Unknown => told.push_str("  (at an unknown place)"),
+        WorkingDir::Unknown => told.push_str("  (in an unknown directory)"),
         WorkingDir::At(_) => {}
     }
     told
