@@ -1,4 +1,4 @@
-//! `sprag review context`: what was asked for, what became of it, and what was said of it before.
+//! `sprag review context`: prints what a reviewer needs: prompts, the diff and earlier decisions.
 
 use serde_json::{Value, json};
 
@@ -22,19 +22,21 @@ use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// Tell a reviewer what to look at: prompts, the call that waits, the diff, earlier verdicts
+/// Show what a reviewer needs to know
+///
+/// Prints the prompts of the user, the call that waits, the diff and earlier decisions.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The session, by id or its start (default: SPRAG_REVIEW_SESSION, or the one of this worktree)
+    /// Session id, or its first characters (default: SPRAG_REVIEW_SESSION, else the only live session)
     #[arg(long, value_name = "ID")]
     session: Option<String>,
     #[command(flatten)]
     format: OutputFormat,
 }
 
-/// Bytes of a diff; a reviewer reads the rest from the files.
+/// Maximum size of a diff in bytes; a reviewer reads the rest from the files.
 const DIFF: usize = 100 * 1024;
-/// Prompts and observations that are told, the last ones.
+/// Maximum number of prompts and observations to print, the last ones.
 const TOLD: usize = 50;
 
 struct ReviewContext {
@@ -48,7 +50,7 @@ struct ReviewContext {
 }
 
 struct ReviewDiff {
-    /// The commit or tree it starts from.
+    /// The commit or tree at the start of the diff.
     from: String,
     text: String,
     is_cut: bool,
@@ -76,7 +78,7 @@ fn gather(world: &World<'_>, session: SessionId) -> Result<ReviewContext, Failur
         }
         _ => None,
     });
-    // A note of an agent, or its last words: both are of this kind.
+    // Notes of an agent and its last message both have this kind.
     let observed = records.iter().filter_map(|record| match RecordedEvent::read(record)? {
         RecordedEvent::Observed(Observation { note }) => Some(json!({"at": record.at, "note": note})),
         _ => None,
@@ -96,12 +98,12 @@ fn gather(world: &World<'_>, session: SessionId) -> Result<ReviewContext, Failur
     })
 }
 
-/// Against the commit the session started from: what it has committed since is its work too.
+/// Returns the diff since the start of the session. Commits of the session are part of its work.
 fn diff(places: &Locations, about: &SessionFacts, tree: &str) -> Option<ReviewDiff> {
     let since = |from: String| Some((tree_hash::between(places, &from, tree)?, from));
     let start = about.head.as_ref().and_then(|head| since(head.to_string()));
     let head = || tree_hash::head_tree(places).and_then(since);
-    // Before the first commit all of it is new.
+    // Before the first commit, every file is new.
     let nothing = || tree_hash::empty_tree(places).and_then(since);
     let (found, from) = start.or_else(head).or_else(nothing)?;
     let text = String::from_utf8_lossy(&found.text).into_owned();
@@ -135,14 +137,14 @@ fn tell(context: &ReviewContext) {
         if let Some(gated) = &case.gated {
             let cut = if gated.input.is_cut { ", cut" } else { "" };
             let (size, hash) = (gated.input.size, &gated.input.sha256);
-            output::line(format!("the call that waits: `{}` ({size} bytes{cut}, sha256 {hash})", gated.tool));
+            output::line(format!("waiting call: `{}` ({size} bytes{cut}, sha256 {hash})", gated.tool));
             output::line(&gated.input.text);
         }
     }
     print_rows("prompts", &context.prompts, "text");
     print_rows("observations", &context.observations, "note");
     if !context.verdicts.is_empty() {
-        output::heading("earlier verdicts");
+        output::heading("earlier decisions");
     }
     for verdict in &context.verdicts {
         output::line(sentence(verdict));
@@ -155,11 +157,11 @@ fn tell(context: &ReviewContext) {
             output::heading(&format!("diff from {} to tree {tree}", diff.from));
             output::line(&diff.text);
             if diff.is_cut {
-                output::line("(cut: read the rest in the files)");
+                output::line("(cut; read the rest in the files)");
             }
         }
         (Some(tree), None) => output::line(format!("tree {tree}; git has no diff of it")),
-        (None, _) => output::line("git does not tell what the work is like now\n  next: git status"),
+        (None, _) => output::line("git failed to identify the tree\n  next: git status"),
     }
 }
 

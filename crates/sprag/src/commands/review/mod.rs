@@ -1,4 +1,4 @@
-//! `sprag review`: what a reviewer has to know, what came of reviews, and a reviewer as a process.
+//! `sprag review`: shows reviews, prints the context for a reviewer, and starts a reviewer.
 
 mod context;
 mod run;
@@ -18,8 +18,13 @@ use sprag_host::store::{Store, projections};
 use super::{CommandCx, CommandResult, show};
 use crate::output::{self, OutputFormat};
 
-/// Look into reviews, or have one made
+/// List reviews, or start one
+///
+/// A reviewer is an agent that is not the author of the work. It decides with `sprag decide`.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sprag review list\n  \
+    sprag review run --client claude")]
 pub(super) struct Args {
     #[command(subcommand)]
     command: Command,
@@ -28,12 +33,12 @@ pub(super) struct Args {
 #[derive(clap::Subcommand)]
 enum Command {
     Context(context::Args),
-    /// List open reviews and the last verdicts
+    /// List open reviews and the last decisions
     List {
         #[command(flatten)]
         format: OutputFormat,
     },
-    /// Compare the templates by what came of being asked with them
+    /// Show how often each review template led to a review
     Stats {
         #[command(flatten)]
         format: OutputFormat,
@@ -50,7 +55,7 @@ pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     }
 }
 
-/// Verdicts that people read at once.
+/// Maximum number of decisions in the list.
 const LAST: usize = 20;
 
 fn list(format: OutputFormat, cx: &CommandCx) -> CommandResult {
@@ -74,7 +79,7 @@ fn list(format: OutputFormat, cx: &CommandCx) -> CommandResult {
                 output::line(format!("  {id}  {state}: {}", trigger.unwrap_or_default()));
                 output::line(format!("    next: sprag review context --session {id}"));
             }
-            output::line(format!("last verdicts: {}", last.len()));
+            output::line(format!("last decisions: {}", last.len()));
             for verdict in &last {
                 output::line(format!("  {}", sentence(verdict)));
             }
@@ -94,7 +99,7 @@ fn open_row(session: &SessionId, review: &ReviewGate) -> Value {
     })
 }
 
-/// A verdict in one line.
+/// Returns a decision as one line.
 fn sentence(verdict: &PastReview) -> String {
     let told = &verdict.told;
     format!(
@@ -107,8 +112,8 @@ fn sentence(verdict: &PastReview) -> String {
     )
 }
 
-/// How many agents were asked with each template and have not come to an outcome. They count as
-/// attempts when they have.
+/// Returns for each template the number of requests without an outcome. They count as attempts when they have
+/// one.
 fn open_attempts(store: &Store) -> BTreeMap<String, u64> {
     let mut open = BTreeMap::new();
     for (_, review) in review::all(store) {
@@ -129,10 +134,10 @@ fn stats(format: OutputFormat, cx: &CommandCx) -> CommandResult {
         || json!({ "templates": shares, "open": open }),
         || {
             if shares.is_empty() && open.is_empty() {
-                output::line("no agent was asked to have its work reviewed yet");
+                output::line("no review requests yet");
             }
             for (template, count) in &open {
-                output::line(format!("asked with `{template}`, and nothing came of it yet: {count}"));
+                output::line(format!("template `{template}`: {count} without an outcome"));
             }
             if shares.is_empty() {
                 return;
@@ -151,7 +156,7 @@ fn stats(format: OutputFormat, cx: &CommandCx) -> CommandResult {
                 let counts =
                     head[2..7].iter().map(|name| share.outcomes.get(name).copied().unwrap_or(0).to_string());
                 let first = [share.template.clone(), share.attempts.to_string()];
-                first.into_iter().chain(counts).chain([format!("{} %", share.success)]).collect()
+                first.into_iter().chain(counts).chain([format!("{}%", share.success)]).collect()
             };
             output::table(&head, &shares.iter().map(row).collect::<Vec<_>>());
         },

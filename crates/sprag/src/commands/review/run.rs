@@ -1,4 +1,5 @@
-//! `sprag review run`: a reviewer as a process of its own, for clients that do not tell their agents apart.
+//! `sprag review run`: starts a reviewer as a separate process, for clients that do not identify their
+//! agents.
 
 use std::time::Duration;
 
@@ -13,16 +14,18 @@ use crate::commands::{CommandCx, CommandEnd, CommandResult, show};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// Start a reviewer of this client as a process of its own, and wait for its verdict
+/// Start a reviewer, and wait for its decision
+///
+/// Runs the client as a separate process. Exits with 1 if the reviewer finds issues.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The client that reviews
+    /// Client that reviews (see `sprag config clients`)
     #[arg(long, value_name = "NAME")]
     client: String,
-    /// The session, by id or its start (default: the one of this worktree)
+    /// Session id, or its first characters (default: the only live session)
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Seconds it may take
+    /// Time limit in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=3600))]
     timeout: u64,
     #[command(flatten)]
