@@ -1,4 +1,4 @@
-//! `sprag run attach`: being where an agent is.
+//! `sprag run attach`: shows the agent of a stage at work.
 
 use sprag_host::sys::exec;
 use sprag_orchestrator::session_dir::{SessionProbe, site_of};
@@ -9,18 +9,18 @@ use super::selection::{self, SelectedRun};
 use crate::commands::{CommandCx, CommandEnd, CommandResult, check_not_agent};
 use crate::failure::Failure;
 
-/// See the agent of a stage at work
+/// Watch the agent of a stage at work
 ///
-/// One that has a terminal is shown in it, by `tmux attach`; of any other what it prints is followed until it ends.
-/// Leaving does not stop the agent.
+/// Attaches to the terminal of the agent with `tmux`. For an agent without a terminal, prints its output
+/// until it ends. If you leave, the agent continues.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The stage
+    /// Stage id
     stage: String,
-    /// In a window of its own (`terminal.command`)
+    /// Open a new terminal window (`terminal.command`)
     #[arg(long)]
     window: bool,
-    /// The run of this plan; else the one that moved last
+    /// Name of the plan (default: the run that changed last)
     #[arg(long, value_name = "NAME")]
     plan: Option<String>,
 }
@@ -31,20 +31,20 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     if args.window { open(&shown, &args.stage, cx) } else { attach(&shown, &args.stage, cx) }
 }
 
-/// Becomes the agent's terminal, or follows what it prints.
+/// Attaches to the terminal of the agent, or prints its output.
 pub(crate) fn attach(shown: &SelectedRun, stage: &str, cx: &CommandCx) -> CommandResult {
     let row = shown.stage(stage)?;
     let session = row.agent.session().ok_or_else(|| Failure::no_agent_yet(stage))?;
     let site = site_of(&shown.dir, session);
     let window = match site.probe() {
-        // Its terminal went with it, and what it printed is there.
+        // The terminal ended with the agent, but its output is stored.
         Ok(SessionProbe::Ended(_) | SessionProbe::Died) => None,
         Ok(SessionProbe::Running | SessionProbe::Nothing) | Err(_) => site.window(),
     };
     let Some(window) = window else { return logs::follow(shown, row) };
-    // Whoever is in that terminal speaks to the agent as a person.
+    // Input in that terminal counts as input of a person.
     check_not_agent(&cx.places()?)?;
-    // Exactly this one: a name alone would also be the beginning of others.
+    // `=` selects this session exactly; a plain name would also match longer names.
     let target = format!("={}", window.name);
     let error = exec::become_program(&["tmux", "-L", &window.server, "attach-session", "-t", &target]);
     Err(Failure::not_started("tmux", &error))
@@ -63,7 +63,7 @@ fn open(shown: &SelectedRun, stage: &str, cx: &CommandCx) -> CommandResult {
     Ok(CommandEnd::Done)
 }
 
-/// The first terminal that is there, where there is a screen for it.
+/// Returns the first known terminal program on PATH, if there is a display.
 fn known(cx: &CommandCx) -> Option<Vec<String>> {
     ["WAYLAND_DISPLAY", "DISPLAY"].iter().find_map(|name| cx.env.get(name))?;
     let path = cx.env.get("PATH")?;

@@ -1,4 +1,4 @@
-//! A run in the terminal, or in a process of its own that is waited for.
+//! Runs a plan in the terminal, or starts a daemon and waits for it.
 
 use std::cell::RefCell;
 use std::ffi::OsStr;
@@ -25,10 +25,10 @@ use super::target;
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// What a daemon says once others can speak to it.
+/// Line that a daemon prints when it accepts connections.
 pub(crate) const READY: &str = "ready";
 
-/// Runs it here.
+/// Runs a plan in this process.
 pub(crate) fn stay(
     begun: StartedRun<'_>,
     manner: RunMode,
@@ -51,8 +51,8 @@ pub(crate) fn stay(
     };
     let heed = |how: StopMode| {
         output::note(match how {
-            StopMode::Home => "sprag: stopping: agents are sent home; once more ends them at once",
-            StopMode::Kill => "sprag: agents are ended at once",
+            StopMode::Home => "sprag: stopping agents (press Ctrl-C again to kill them)",
+            StopMode::Kill => "sprag: killing agents",
         });
     };
     let runner = DaemonLoop::new(begun.log, begun.ground, manner, &watch).heeding(&heed);
@@ -61,7 +61,7 @@ pub(crate) fn stay(
     rested(&ground, rest, format)
 }
 
-/// Starts a process of its own for it.
+/// Starts a daemon for a run.
 pub(crate) fn start(ground: &RunLayout, slots: u16) -> Result<(), Failure> {
     let us = std::env::current_exe()?;
     let slots = slots.to_string();
@@ -73,7 +73,7 @@ pub(crate) fn start(ground: &RunLayout, slots: u16) -> Result<(), Failure> {
     }
 }
 
-/// Waits until nothing more happens by itself, and tells what happens meanwhile.
+/// Waits until the run is over or needs a person, and prints changes of stages.
 pub(crate) fn wait(ground: &RunLayout, format: OutputFormat) -> crate::commands::CommandResult {
     let mut shown = std::collections::BTreeMap::new();
     let mut rest = None;
@@ -91,7 +91,7 @@ pub(crate) fn wait(ground: &RunLayout, format: OutputFormat) -> crate::commands:
                 };
             }
         }
-        // It was done before we could ask.
+        // The daemon ended before this command could connect.
         Err(NotConnected::Nobody) => {}
         Err(NotConnected::Refused { code, message }) => return Err(Failure::told_no(code, message, None)),
         Err(NotConnected::Io(error)) => return Err(error.into()),

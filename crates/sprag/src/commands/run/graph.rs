@@ -1,4 +1,4 @@
-//! `sprag run graph`: the plan of a run as it stands, level by level.
+//! `sprag run graph`: shows the states of all stages of a run, by level.
 
 use serde_json::json;
 
@@ -13,16 +13,16 @@ use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// Show how far the stages of a run are, level by level
+/// Show the states of the stages of a run, by level
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The run of this plan; else the one that moved last
+    /// Name of the plan (default: the run that changed last)
     #[arg(long, value_name = "NAME")]
     plan: Option<String>,
-    /// Print it for Graphviz
+    /// Print the graph for Graphviz
     #[arg(long, conflicts_with_all = ["mermaid", "json"])]
     dot: bool,
-    /// Print it for Mermaid
+    /// Print the graph for Mermaid
     #[arg(long, conflicts_with = "json")]
     mermaid: bool,
     #[command(flatten)]

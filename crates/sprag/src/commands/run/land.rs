@@ -1,4 +1,4 @@
-//! `sprag run land`: merged work reaches the branch people work on.
+//! `sprag run land`: moves the target branch to the merged work.
 
 use std::path::Path;
 
@@ -13,12 +13,13 @@ use crate::commands::{CommandCx, CommandEnd, CommandResult};
 use crate::failure::Failure;
 use crate::output;
 
-/// Move the target of a plan to what was merged, by fast-forward only
+/// Move the target branch of a plan to the merged work (people only)
 ///
-/// Where the branch is checked out, the checkout follows. What somebody is in the middle of there is left alone.
+/// Moves by fast-forward only. If the branch is checked out, the checkout follows. Sprag does not touch a
+/// checkout with uncommitted changes or an unfinished merge.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Name of the plan (default: the only one)
+    /// Name of the plan (default: the only plan)
     plan: Option<String>,
 }
 
@@ -40,36 +41,37 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let landed = land::land(&root, &trunk, &target).map_err(StartError::from)?;
     match landed {
         LandOutcome::Moved { from, to } => {
-            output::line(format!("`{branch}` is at `{}`, from `{}`", short(&to), short(&from)));
+            output::line(format!("moved `{branch}` to `{}`, from `{}`", short(&to), short(&from)));
             Ok(CommandEnd::Done)
         }
         LandOutcome::Already => {
-            output::line(format!("`{branch}` has all that was merged"));
+            output::line(format!("`{branch}` has all merged work"));
             Ok(CommandEnd::Done)
         }
         LandOutcome::Held { .. } | LandOutcome::Apart | LandOutcome::Missing { .. } => {
-            let LandBlocker { code, why, next } = held(&landed, &trunk, &branch).expect("it is one of those");
+            let LandBlocker { code, why, next } =
+                held(&landed, &trunk, &branch).expect("the outcome is a blocker");
             Err(Failure::not_landed(code, format!("`{branch}` was not moved: {why}"), next))
         }
     }
 }
 
-/// Why a target is not moved, and what helps.
+/// The reason why a target cannot move, and the command to run next.
 struct LandBlocker {
     code: &'static str,
     why: String,
     next: String,
 }
 
-/// `None`: it is moved, or need not be.
+/// Returns the reason why the target did not move. `None` if it moved or is up to date.
 fn held(landed: &LandOutcome, trunk: &str, branch: &str) -> Option<LandBlocker> {
     Some(match landed {
         LandOutcome::Moved { .. } | LandOutcome::Already => return None,
         LandOutcome::Held { at, because } => {
             let place = at.display().to_string();
             let (code, why, next) = match because {
-                LandRefusal::Merge => ("merging", "a merge or rebase is under way in", "status"),
-                LandRefusal::IndexLock => ("index_lock", "git is at work, or was cut short, in", "status"),
+                LandRefusal::Merge => ("merging", "a merge or rebase is unfinished in", "status"),
+                LandRefusal::IndexLock => ("index_lock", "git is running or was interrupted in", "status"),
                 LandRefusal::Dirty => {
                     ("dirty", "there are changes that are not committed in", "status --short")
                 }
@@ -79,9 +81,7 @@ fn held(landed: &LandOutcome, trunk: &str, branch: &str) -> Option<LandBlocker> 
         }
         LandOutcome::Apart => LandBlocker {
             code: "apart",
-            why: format!(
-                "it has commits that `{trunk}` has not, which are merged and tested by the run first"
-            ),
+            why: format!("it has commits that `{trunk}` lacks; the run merges and tests them first"),
             next: format!("git log --oneline {trunk}..{}", shell_word(branch)),
         },
         LandOutcome::Missing { name } => LandBlocker {
@@ -92,14 +92,15 @@ fn held(landed: &LandOutcome, trunk: &str, branch: &str) -> Option<LandBlocker> 
     })
 }
 
-/// What brings merged work of a plan to its target now: the command, after a sentence where something is in its way.
+/// Returns the command that moves the target to the merged work. If it cannot move now, also returns the
+/// reason.
 pub(crate) fn advised(root: &Path, plan: &str, branch: &str) -> (Option<String>, String) {
     let (trunk, target) = (format!("refs/sprag/{plan}/trunk"), format!("refs/heads/{branch}"));
-    // Whoever cannot be asked now may answer then.
+    // If git fails now, it may work when the user runs the command.
     let held = land::would(root, &trunk, &target).ok().and_then(|landed| held(&landed, &trunk, branch));
     match held {
         None => (None, format!("sprag run land {}", shell_word(plan))),
-        Some(LandBlocker { why, next, .. }) => (Some(format!("`{branch}` cannot be moved now: {why}")), next),
+        Some(LandBlocker { why, next, .. }) => (Some(format!("`{branch}` cannot move now: {why}")), next),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `sprag run`: a plan becomes merged, tested work.
+//! `sprag run`: runs a plan until its work is merged and tested.
 
 mod attach;
 pub(crate) mod background;
@@ -27,18 +27,19 @@ use super::{CommandCx, CommandEnd, plan};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// Run a plan, in the background, until every stage is merged
+/// Run a plan in the background until all stages merge (people only)
 ///
-/// Each stage is worked at in a worktree and on a branch of its own; what its checks find good is merged, tested as
-/// exactly what would land, and landed on the plan's trunk. Where a person is needed it waits for words
-/// (`sprag stage`). A run that was cut short goes on where it was. Agents are clients with our hooks
-/// (`client: claude`, `codex`) or commands of the plan (`client: {command: [...]}`).
+/// Each stage has its own agent, worktree and branch. Sprag checks its work, tests the merge and merges it
+/// into the trunk of the plan. If a stage needs a person, it waits for a `sprag stage` command.
 #[derive(clap::Args)]
 #[command(
     subcommand_negates_reqs = true,
     args_conflicts_with_subcommands = true,
     subcommand_precedence_over_arg = true
 )]
+#[command(after_help = "Examples:\n  \
+    sprag run plans/my-plan.md\n  \
+    sprag run stop")]
 pub(super) struct Args {
     #[command(subcommand)]
     command: Option<Command>,
@@ -65,17 +66,17 @@ enum Command {
     Spans(spans::Args),
 }
 
-/// How a run is run, begun or gone on with.
+/// Options of a run, for `sprag run` and `sprag run resume`.
 #[derive(clap::Args)]
-#[command(mut_arg("json", |json| json.help("Print one JSON object for every change of a stage")))]
+#[command(mut_arg("json", |json| json.help("Print one JSON object per change of a stage")))]
 pub(super) struct RunOptions {
-    /// Agents at once, at most
+    /// Maximum number of agents at the same time
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     slots: Option<u16>,
-    /// Stay in the terminal, and end when nothing more happens by itself
+    /// Stay in the terminal until the run is over or needs a person
     #[arg(long)]
     foreground: bool,
-    /// Wait for it: exits with 0 once every stage is merged, with 1 when a person is needed
+    /// Wait for the run: exit with 0 if every stage is merged, with 1 if it needs a person
     #[arg(long, conflicts_with = "foreground")]
     wait: bool,
     #[command(flatten)]
@@ -113,7 +114,7 @@ fn run_plan(file: &Path, trust: Trust, how: RunOptions, cx: &CommandCx) -> super
     let plan = plan::good(cx, file)?;
     let places = cx.places()?;
     human::check_not_agent(places.user.as_ref())?;
-    // Told before anything is begun: a stage that cannot start would block all that builds on it.
+    // Checked before the run starts: a stage that cannot start would block all stages that depend on it.
     let dir = places.worktree.clone().unwrap_or_default();
     launchers::preflight(&plan, &cx.env, &dir).map_err(|unfit| Failure::unfit(&unfit, file))?;
     if trust == Trust::Ask && !is_wanted(&plan::show::programs(&plan)) {
@@ -121,26 +122,26 @@ fn run_plan(file: &Path, trust: Trust, how: RunOptions, cx: &CommandCx) -> super
     }
     let begun = start_run::begin(&places, plan, &cx.cwd.join(file), &RealDisk)?;
     if begun.was == RunStart::UnderWay && !how.format.is_json() {
-        output::line("the run goes on where it was, with the plan as it was");
+        output::line("the run continues with its earlier plan");
     }
     go(begun, how)
 }
 
-/// Lets a run go that may.
+/// Runs a started run, in this process or in a daemon.
 pub(crate) fn go(begun: start_run::StartedRun<'_>, how: RunOptions) -> super::CommandResult {
     let slots = how.slots.unwrap_or(u16::MAX);
     if how.foreground {
         return background::stay(begun, RunMode { slots, until: Until::Rest }, how.format);
     }
     let ground = begun.ground.clone();
-    // The daemon takes the reign from here.
+    // Releases the daemon lock, so that the daemon can take it.
     drop(begun);
     background::start(&ground, slots)?;
     if how.wait {
         background::wait(&ground, how.format)
     } else {
         if !how.format.is_json() {
-            output::line(format!("plan `{}` is run in the background", ground.plan));
+            output::line(format!("plan `{}` runs in the background", ground.plan));
             let log = ground.run.join("daemon.log").display().to_string();
             output::next(format!("tail -f {}", shell_word(&log)));
         }
@@ -153,5 +154,5 @@ pub(crate) fn is_wanted(programs: &[String]) -> bool {
     for program in programs.iter() {
         output::line(format!("  {program}"));
     }
-    output::confirm("run it?")
+    output::confirm("run these programs?")
 }

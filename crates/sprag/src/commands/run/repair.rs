@@ -1,4 +1,4 @@
-//! `sprag run repair`: what runs that were cut short have left behind.
+//! `sprag run repair`: finds and removes leftovers of interrupted runs.
 
 use serde_json::{Value, json};
 
@@ -12,13 +12,13 @@ use crate::commands::{CommandCx, CommandEnd, CommandResult};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// Find what runs that were cut short have left behind, and clear it away with --fix
+/// Find leftovers of interrupted runs, or remove them (people only)
 ///
-/// Stale sockets, worktrees whose folder is gone, worktrees of candidates, sessions that nobody took on, processes
-/// without a supervisor, and references of plans that have no run. Exits with 1 if something is left.
+/// Leftovers are stale sockets, worktrees without a directory, worktrees of candidates, unstarted sessions,
+/// processes without a supervisor, and references of plans without a run. Exits with 1 if something is left.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Clear away what holds nobody's work
+    /// Remove leftovers that contain no work
     #[arg(long)]
     fix: bool,
     #[command(flatten)]
@@ -37,7 +37,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         output::json(json!({"mended": rows(&mended), "left": rows(&left)}));
     } else {
         for damage in mended.iter() {
-            output::line(format!("cleared away: {}", describe(damage)));
+            output::line(format!("removed: {}", describe(damage)));
         }
         for damage in left.iter() {
             output::line(describe(damage));
@@ -53,7 +53,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
             }
         }
         if left.is_empty() {
-            output::line("nothing is left over");
+            output::line("no leftovers");
         }
     }
     Ok(if left.is_empty() { CommandEnd::Done } else { CommandEnd::No })
@@ -69,15 +69,15 @@ pub(crate) fn failed(reason: NotRepaired) -> Failure {
 
 fn describe(damage: &RepairItem) -> String {
     match damage {
-        RepairItem::Socket { path } => format!("`{}` is the socket of a daemon that is gone", path.display()),
-        RepairItem::Prunable { path } => format!("the folder of worktree `{}` is gone", path.display()),
-        RepairItem::Gate { path } => format!("a candidate was looked at in `{}`", path.display()),
-        RepairItem::HalfMade { folder } => format!("nobody took on the session in `{}`", folder.display()),
+        RepairItem::Socket { path } => format!("`{}` is the socket of a daemon that ended", path.display()),
+        RepairItem::Prunable { path } => format!("the directory of worktree `{}` is missing", path.display()),
+        RepairItem::Gate { path } => format!("`{}` is the worktree of a candidate", path.display()),
+        RepairItem::HalfMade { folder } => format!("the session in `{}` was never started", folder.display()),
         RepairItem::Orphans { session, processes } => {
             format!("{} processes of session `{session}` have no supervisor", processes.len())
         }
         RepairItem::Reference { name, .. } => {
-            format!("`{name}` belongs to a plan that has no run, and is kept in case somebody wants it")
+            format!("`{name}` belongs to a plan without a run; Sprag keeps it")
         }
     }
 }

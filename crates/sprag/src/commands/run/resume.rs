@@ -1,4 +1,4 @@
-//! `sprag run resume`: a run goes on, by the plan it was begun with.
+//! `sprag run resume`: continues a stopped run with the plan that it started with.
 
 use std::path::{Path, PathBuf};
 
@@ -18,13 +18,13 @@ use crate::commands::{CommandCx, CommandEnd, CommandResult, run};
 use crate::failure::Failure;
 use crate::output;
 
-/// Go on with a run that was stopped, by the plan it was begun with
+/// Continue a stopped run (people only)
 ///
-/// Agents that outlived the daemon are taken over. If the file says something else by now, that is told and changes
-/// nothing: `sprag plan amend FILE` does.
+/// Takes over agents that are still running. Uses the plan that the run started with, and warns if the file
+/// changed since. `sprag plan amend FILE` applies a changed file.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Name of the plan, or its file (default: the one that is under way)
+    /// Name of the plan, or its file (default: the only unfinished run)
     plan: Option<String>,
     #[command(flatten)]
     how: run::RunOptions,
@@ -46,8 +46,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     run::go(start_run::resume(&places, &name, &RealDisk)?, args.how)
 }
 
-/// The run that is meant, if nothing is left to be done for it: the one that is named, or the last one where none is
-/// under way.
+/// Returns the selected run if it is over: the named run, or the last one if no run is unfinished.
 fn is_over(folder: &Path, wanted: Option<&str>) -> Result<Option<(String, Run)>, Failure> {
     let name = match wanted {
         Some(name) => Some(name.to_owned()),
@@ -67,7 +66,7 @@ fn tell_over(name: &str, run: &Run, worktree: Option<&Path>) -> CommandResult {
     let (trunk, target) = (format!("refs/sprag/{name}/trunk"), format!("refs/heads/{branch}"));
     let root = worktree.unwrap_or(Path::new("."));
     if start_run::has_landed(root, &trunk, &target).map_err(start_run::StartError::from)? {
-        output::line(format!("`{branch}` has all that was merged"))
+        output::line(format!("`{branch}` has all merged work"))
     } else {
         let (held, next) = land::advised(root, name, branch);
         held.iter().for_each(output::line);
@@ -76,7 +75,7 @@ fn tell_over(name: &str, run: &Run, worktree: Option<&Path>) -> CommandResult {
     Ok(CommandEnd::Done)
 }
 
-/// The run that is meant.
+/// Returns the named run, or the only unfinished one.
 pub(super) fn which(folder: &Path, wanted: Option<String>) -> Result<(String, Run), Failure> {
     let mut active = start_run::active(folder)?;
     match wanted {
@@ -101,14 +100,14 @@ fn tell_difference(found: &Run, file: Option<PathBuf>, written: Option<Plan>, wo
         Some(plan) if plan.digest() == *found.digest() => {}
         Some(_) => {
             output::note(format!(
-                "sprag: `{}` says something else by now; the run goes by the plan as it was",
+                "sprag: `{}` changed since the start; the run uses its earlier plan",
                 file.display()
             ));
             output::note_next(format!("sprag plan amend {name}"));
         }
         None => {
             output::note(format!(
-                "sprag: `{}` is no good plan any more; the run goes by the plan as it was",
+                "sprag: `{}` is no longer a valid plan; the run uses its earlier plan",
                 file.display()
             ));
             output::note_next(format!("sprag plan check {name}"));

@@ -1,4 +1,4 @@
-//! The run a command is about: the one that is named, or the one that moved last.
+//! Selects the run of a command: the named one, or the one that changed last.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::commands::CommandCx;
 use crate::failure::Failure;
 
 pub(crate) struct SelectedRun {
-    /// Our own files about runs.
+    /// Directory with the files of runs.
     pub dir: PathBuf,
     pub listed: RunInfo,
     pub board: RunBoard,
@@ -23,12 +23,12 @@ pub(crate) struct SelectedRun {
     pub others: Vec<String>,
 }
 
-/// `None`: nothing was ever run here.
+/// Returns the selected run. `None` if this clone has no run.
 pub(crate) fn find(cx: &CommandCx, plan: Option<&str>) -> Result<Option<SelectedRun>, Failure> {
     find_part(cx, plan, BoardPart::All)
 }
 
-/// The same, of which only so much is wanted.
+/// Returns the selected run with only a part of its board.
 pub(crate) fn find_part(
     cx: &CommandCx,
     plan: Option<&str>,
@@ -40,12 +40,12 @@ pub(crate) fn find_part(
     Ok(board.map(|board| SelectedRun { dir, listed, board, others }))
 }
 
-/// Where a run is written down, for whoever wants all of it.
+/// Returns the selected run with the path of its log, for callers that read the log.
 pub(crate) fn listed(cx: &CommandCx, plan: Option<&str>) -> Result<RunInfo, Failure> {
     choose(&dir(cx)?, plan)?.map(|(listed, _)| listed).ok_or_else(|| Failure::no_run(plan))
 }
 
-/// The last run of every plan.
+/// Returns the last run of every plan.
 pub(crate) fn all(cx: &CommandCx) -> Result<Vec<(RunInfo, RunBoard)>, Failure> {
     let dir = dir(cx)?;
     let unread = |error| Failure::run_unread(&error);
@@ -73,14 +73,15 @@ fn choose(dir: &Path, plan: Option<&str>) -> Result<Option<(RunInfo, Vec<String>
     Ok(Some((listed, all.into_iter().map(|it| it.plan).collect())))
 }
 
-/// Nothing moves while nobody runs a plan, which no state of a stage tells: what is told then, and what helps.
+/// Returns a message and the command to run next if no process runs the plan. The states of stages do not
+/// show this.
 pub(crate) fn nobody(runner: &RunOwner, plan: &str) -> Option<(String, String)> {
     match runner {
         RunOwner::Nobody => {
-            Some(("nobody runs it".to_owned(), format!("sprag run resume {}", shell_word(plan))))
+            Some(("no process runs this plan".to_owned(), format!("sprag run resume {}", shell_word(plan))))
         }
         RunOwner::Other { plan: other } => Some((
-            format!("nobody runs it while plan `{}` is run", quoted(other)),
+            format!("no process runs this plan while plan `{}` runs", quoted(other)),
             format!("sprag status --plan {}", shell_word(other)),
         )),
         RunOwner::This | RunOwner::Unknown => None,

@@ -1,4 +1,4 @@
-//! `sprag run spans`: a run for programs that draw traces.
+//! `sprag run spans`: prints a run as an OpenTelemetry trace.
 
 use sprag_base::ids::SessionId;
 use sprag_host::store::projections;
@@ -13,13 +13,13 @@ use crate::commands::{CommandCx, CommandEnd, CommandResult};
 use crate::failure::Failure;
 use crate::output;
 
-/// Print a run as a trace of OpenTelemetry
+/// Print a run as an OpenTelemetry trace
 ///
-/// Its steps, its agents and the tools they called: one JSON object, as collectors take it at `/v1/traces`. Nothing is
-/// sent anywhere. Agents are given `TRACEPARENT`, so that what a client tells a collector itself belongs to the same trace.
+/// Prints one JSON object with steps, agents and tool calls, in the form that collectors accept at
+/// `/v1/traces`. Sends nothing. Agents get `TRACEPARENT`, so that spans of their clients join the same trace.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The run of this plan; else the one that moved last
+    /// Name of the plan (default: the run that changed last)
     #[arg(long, value_name = "NAME")]
     plan: Option<String>,
 }

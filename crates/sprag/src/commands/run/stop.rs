@@ -1,4 +1,4 @@
-//! `sprag run stop`: the daemon ends, and its agents with it. Nothing they have done is lost.
+//! `sprag run stop`: stops the daemon and its agents. Their work stays in the worktrees.
 
 use std::path::Path;
 
@@ -16,13 +16,13 @@ use crate::commands::{CommandCx, CommandEnd, CommandResult};
 use crate::failure::Failure;
 use crate::output;
 
-/// Stop the run of a plan; worktrees stay, and `sprag run resume` goes on
+/// Stop the run of a plan, and keep its worktrees (people only)
 ///
-/// Agents are told to end and have ten seconds for it; the same attempt goes on with `sprag run resume`. Where nobody runs
-/// the plan any more, agents that were left behind are ended.
+/// Agents get 10 seconds to end. `sprag run resume` continues the same attempts. Without a daemon, the
+/// command ends agents that are still running.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// End agents at once
+    /// Kill agents at once
     #[arg(long)]
     kill: bool,
 }
@@ -35,25 +35,25 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     match client::connect(&run, CommandRole::Admin) {
         Ok(client) => tell(client, &places, &run, how)?,
         Err(NotConnected::Nobody) => end_outlived(&places, &run, how)?,
-        // It was ending by itself.
+        // The daemon was already ending.
         Err(NotConnected::Io(error)) if client::is_gone(&error) => {
             lock::wait(&run)?;
             end_outlived(&places, &run, how)?;
         }
         Err(reason) => return Err(Failure::not_connected(reason, None)),
     }
-    output::line("stopped; worktrees are as they were");
+    output::line("stopped; worktrees are unchanged");
     output::next("sprag run resume");
     Ok(CommandEnd::Done)
 }
 
 fn tell(mut client: DaemonClient, places: &Locations, run: &Path, how: StopMode) -> Result<(), Failure> {
     match client.ask(&DaemonRequest::Stop { how }) {
-        // It ends already.
+        // The daemon is already ending.
         Ok(DaemonReply::Refused { code, .. }) if code == STOPPED => lock::wait(run)?,
         Ok(DaemonReply::Refused { code, message }) => return Err(Failure::told_no(code, message, None)),
         Ok(_) => lock::wait(run)?,
-        // It may be gone before its answer was on its way: what was asked for is true then, too.
+        // The daemon may end before it answers. Then it is stopped, too.
         Err(error) if client::is_gone(&error) => {
             lock::wait(run)?;
             end(places, run, how, &orphans::find(run)?)?;
@@ -63,7 +63,7 @@ fn tell(mut client: DaemonClient, places: &Locations, run: &Path, how: StopMode)
     Ok(())
 }
 
-/// Nobody runs it any more, and somebody may be at work all the same.
+/// Ends agents that outlived their daemon.
 fn end_outlived(places: &Locations, run: &Path, how: StopMode) -> Result<(), Failure> {
     let agents = orphans::find(run)?;
     if agents.is_empty() {
@@ -76,7 +76,7 @@ fn end_outlived(places: &Locations, run: &Path, how: StopMode) -> Result<(), Fai
 fn end(places: &Locations, run: &Path, how: StopMode, agents: &[OrphanedAgents]) -> Result<(), Failure> {
     for agent in agents {
         output::line(format!(
-            "no daemon runs, and the agent of stage `{}` of plan `{}` lives: it is ended",
+            "ending the agent of stage `{}` of plan `{}`, which has no daemon",
             agent.stage.as_str(),
             agent.plan
         ));

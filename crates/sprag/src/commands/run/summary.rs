@@ -1,5 +1,4 @@
-//! How a run stands when nothing more happens by itself, for people: what came of it, who waits for whom, and what
-//! helps.
+//! Summary of a run that is over or needs a person: results, waiting stages, and commands to run next.
 
 use sprag_base::text::{one_line, shell_word};
 use sprag_orchestrator::daemon::start_run::{self, StartError};
@@ -15,7 +14,7 @@ use crate::commands::{CommandEnd, CommandResult};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// Stages that are told one by one.
+/// Maximum number of stages to list.
 const TOLD: usize = 20;
 
 pub(crate) fn rested(ground: &RunLayout, rest: RunEnd, format: OutputFormat) -> CommandResult {
@@ -34,7 +33,7 @@ pub(crate) fn rested(ground: &RunLayout, rest: RunEnd, format: OutputFormat) -> 
             if start_run::has_landed(&ground.root, &ground.trunk(), &ground.target)
                 .map_err(StartError::from)?
             {
-                (vec![merged, format!("`{target}` has all that was merged")], Vec::new(), CommandEnd::Done)
+                (vec![merged, format!("`{target}` has all merged work")], Vec::new(), CommandEnd::Done)
             } else {
                 let (held, next) = land::advised(&ground.root, &ground.plan, target);
                 ([merged].into_iter().chain(held).collect(), vec![next], CommandEnd::Done)
@@ -46,7 +45,7 @@ pub(crate) fn rested(ground: &RunLayout, rest: RunEnd, format: OutputFormat) -> 
         }
         RunEnd::Stopped => (vec!["the run was stopped".to_owned()], resume, CommandEnd::No),
         RunEnd::Interrupted { signal } => {
-            (vec!["stopped; worktrees are as they were".to_owned()], resume, CommandEnd::Signal(signal))
+            (vec!["stopped; worktrees are unchanged".to_owned()], resume, CommandEnd::Signal(signal))
         }
     };
     if !format.is_json() {
@@ -56,7 +55,7 @@ pub(crate) fn rested(ground: &RunLayout, rest: RunEnd, format: OutputFormat) -> 
     Ok(ending)
 }
 
-/// What came of all stages of a run that is over.
+/// Counts the merged and skipped stages of a run that is over.
 pub(crate) fn counted(run: &Run) -> String {
     let count = |fits: fn(&StageState) -> bool| run.entries().filter(|(_, it)| fits(&it.state)).count();
     let merged = count(|stage| matches!(stage, StageState::Done { .. }));
@@ -66,9 +65,9 @@ pub(crate) fn counted(run: &Run) -> String {
     }
 }
 
-/// Who waits for a person, and who for somebody else; and what helps.
+/// Returns lines about waiting stages, those for a person first, and the commands to run next.
 fn waiting(run: &Run) -> (Vec<String>, Vec<String>) {
-    let mut lines = vec!["nothing more happens by itself:".to_owned()];
+    let mut lines = vec!["the run waits:".to_owned()];
     let (mut persons, mut others) = (Vec::new(), Vec::new());
     for (id, entry) in run.entries().filter(|(_, entry)| !entry.state.is_over()) {
         let asked = asked(run, id);

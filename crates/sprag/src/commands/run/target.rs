@@ -1,20 +1,20 @@
-//! Why merged work does not reach the target, for people.
+//! Explains why the target branch does not move to the merged work.
 
 use sprag_plan::run::record::TargetHeld;
 
-/// Why the target is not moved on, and what helps.
+/// Returns the reason why the target does not move, and the command to run next.
 pub(crate) fn describe(why: &TargetHeld, branch: &str, trunk: &str) -> String {
     let what = match why {
         TargetHeld::Rewritten { .. } => {
-            format!("`{branch}` does not have any more what it had when the run began, and is left as it is")
+            format!("`{branch}` lost commits that it had when the run started; Sprag does not move it")
         }
-        TargetHeld::Gone => format!("`{branch}` is gone, and is not made again"),
+        TargetHeld::Gone => format!("`{branch}` was deleted; Sprag does not create it again"),
         TargetHeld::Conflicted { paths, .. } => {
             let paths: Vec<String> = paths.iter().take(5).map(|path| format!("`{path}`")).collect();
-            format!("`{branch}` has commits that do not go with the trunk: {}", paths.join(", "))
+            format!("`{branch}` has commits that conflict with the trunk: {}", paths.join(", "))
         }
         TargetHeld::Red { report, .. } => {
-            format!("`{branch}` has commits with which the gates of the plan fail: {report}")
+            format!("the merge checks of the plan fail with commits of `{branch}`: {report}")
         }
     };
     let next = match why {

@@ -1,4 +1,4 @@
-//! `sprag run worktrees`: where the stages of runs are worked at.
+//! `sprag run worktrees`: lists the worktrees of runs.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use super::selection;
 use crate::commands::{CommandCx, CommandResult, show};
 use crate::output::{self, OutputFormat};
 
-/// List the worktrees of runs, and whether they hold something that is in no commit
+/// List the worktrees of runs, and whether they have uncommitted changes
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -24,7 +24,7 @@ struct Row {
     stage: Option<String>,
     state: Option<&'static str>,
     listed: WorktreeInfo,
-    /// Why that cannot be said, if it cannot.
+    /// The error is the reason why git cannot answer.
     is_clean: Result<bool, String>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         },
         || {
             if rows.is_empty() {
-                output::line("no run has a worktree here");
+                output::line("no worktrees of runs here");
                 let is_over = runs.iter().all(|(_, board)| board.is_over());
                 return if is_over {
                     output::next("sprag run plan.md")
@@ -66,7 +66,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     )
 }
 
-/// Those of stages by their branches, and those that candidates are tested in.
+/// Returns the row of a worktree of a stage or of a candidate. `None` for other worktrees.
 fn row(
     root: &Path,
     listed: WorktreeInfo,
@@ -79,7 +79,7 @@ fn row(
         return None;
     }
     let is_clean = if listed.is_prunable {
-        Err("its folder is gone".to_owned())
+        Err("the directory is missing".to_owned())
     } else {
         worktree_guard::prove(root, &listed.path)
             .and_then(|()| worktrees::is_clean(&listed.path))

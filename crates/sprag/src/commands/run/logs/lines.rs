@@ -1,4 +1,4 @@
-//! Telling the records of a run in the order they were written, and what an agent printed before its end is told.
+//! Prints the records of a run in order. The output of an agent comes before the record of its end.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
@@ -20,27 +20,27 @@ use sprag_plan::view::StageRow;
 use crate::commands::run::selection::SelectedRun;
 use crate::output;
 
-/// What lines are told as.
+/// The output format of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LineForm {
     Text,
-    /// One object with all of them.
+    /// One JSON object with all lines.
     Object,
-    /// One object each.
+    /// One JSON object per line.
     Lines,
 }
 
-/// How much of what was there before is told.
+/// How many of the earlier lines are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Backlog {
     All,
     Last,
 }
 
-/// Lines of the past that people are told of.
+/// Maximum number of earlier lines in text output.
 const LAST: usize = 200;
 
-/// What is held back until it is known which lines are the last.
+/// Lines that wait until it is known which ones are the last.
 #[derive(Default)]
 struct HeldLines {
     lines: VecDeque<String>,
@@ -49,15 +49,15 @@ struct HeldLines {
 
 pub(crate) struct LogPrinter<'a> {
     shown: &'a SelectedRun,
-    /// Only what concerns this one.
+    /// Stage whose lines are printed; `None` prints all lines.
     row: Option<&'a StageRow>,
     form: LineForm,
     timed: Option<Timed>,
-    /// How far the log was read.
+    /// Offset in the log up to which records were read.
     at: u64,
-    /// Sessions whose words were told.
+    /// Sessions whose output was printed.
     told: BTreeSet<EffectKey>,
-    /// `None`: lines are told as they come.
+    /// `None`: lines are printed at once.
     held: Option<HeldLines>,
     collected: Vec<Value>,
 }
@@ -85,12 +85,12 @@ impl<'a> LogPrinter<'a> {
         }
     }
 
-    /// All of the past is there: its last lines are told, and from here on every line.
+    /// Prints the last of the earlier lines. From here on, every line is printed at once.
     pub(super) fn go_on(&mut self) {
         let Some(HeldLines { lines, left_out }) = self.held.take() else { return };
         if left_out > 0 {
             let plan = shell_word(self.shown.board.plan.as_str());
-            output::note(format!("sprag: {left_out} earlier lines are left out"));
+            output::note(format!("sprag: {left_out} earlier lines are not shown"));
             output::note_next(match self.row {
                 Some(row) => format!("sprag run logs {} --plan {plan} --all", shell_word(row.id.as_str())),
                 None => format!("sprag run logs --plan {plan} --all"),
@@ -99,12 +99,12 @@ impl<'a> LogPrinter<'a> {
         lines.iter().for_each(output::line);
     }
 
-    /// How a stage stands by what was told.
+    /// Returns the state of a stage after the records that were read.
     pub(super) fn entry(&self, stage: &StageId) -> Option<&StageEntry> {
         self.timed.as_ref()?.run().entry(stage)
     }
 
-    /// Everything that was written since.
+    /// Prints all records since the last call.
     pub(super) fn records(&mut self) -> io::Result<()> {
         let (path, from) = (self.shown.listed.log.clone(), self.at);
         let mut trouble = None;
@@ -138,7 +138,7 @@ impl<'a> LogPrinter<'a> {
         Ok(())
     }
 
-    /// What is kept of what a session printed, once.
+    /// Prints the stored output of a session, once.
     fn words_of(&mut self, session: &EffectKey) -> io::Result<()> {
         if !self.told.insert(session.clone()) {
             return Ok(());
@@ -147,7 +147,7 @@ impl<'a> LogPrinter<'a> {
         printed.finish(|stream, line| self.printed(session, stream, line))
     }
 
-    /// What the agent at work has printed so far.
+    /// Prints the output of the working agent so far.
     pub(super) fn rest(&mut self) -> io::Result<()> {
         match self.row.and_then(|row| row.agent.session()) {
             Some(session) => self.words_of(session),
@@ -159,7 +159,7 @@ impl<'a> LogPrinter<'a> {
         self.told.contains(session)
     }
 
-    /// Its words were told as they came.
+    /// Marks the output of a session as printed.
     pub(super) fn leave_out(&mut self, session: &EffectKey) {
         self.told.insert(session.clone());
     }
@@ -194,7 +194,7 @@ impl<'a> LogPrinter<'a> {
                 let whose = stage.map(|stage| format!("{stage}: ")).unwrap_or_default();
                 self.say(format!("{at} {whose}{}", one_line(text)));
             }
-            // Ours begin with a time, so that nobody's words are taken for them.
+            // Lines of Sprag start with a time, so that agent output cannot look like them.
             (LineForm::Text, None) => self.say(format!("{stream}| {text}")),
         }
     }

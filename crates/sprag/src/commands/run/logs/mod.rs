@@ -1,4 +1,4 @@
-//! `sprag run logs`: what happened in a run, and what its agents printed.
+//! `sprag run logs`: prints the events of a run and the output of its agents.
 
 mod lines;
 
@@ -17,32 +17,31 @@ use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 use lines::{Backlog, LineForm, LogPrinter};
 
-/// Tell what happened in a run, and what the agents of a stage printed
+/// Show the events of a run, and the output of the agents of a stage
 ///
-/// Without a stage these are the records of the run as sentences; with one, those of the stage with everything that
-/// is kept of what its agents printed. What they told the terminal to do is left out. People see the last 200 lines,
-/// programs all of them.
+/// Without a stage, prints the records of the run as sentences. With a stage, prints its records and the
+/// stored output of its agents, without terminal escapes. Text output shows the last 200 lines.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The stage
+    /// Stage id
     stage: Option<String>,
-    /// Go on as it happens, until the agent ends or the run is over
+    /// Continue to print until the agent ends or the run is over
     #[arg(short, long, conflicts_with = "json")]
     follow: bool,
-    /// Tell people all of it, and not only the last lines
+    /// Print all lines, not only the last 200
     #[arg(long)]
     all: bool,
-    /// The run of this plan; else the one that moved last
+    /// Name of the plan (default: the run that changed last)
     #[arg(long, value_name = "NAME")]
     plan: Option<String>,
     #[command(flatten)]
     format: OutputFormat,
-    /// Print one JSON object for every line
+    /// Print one JSON object per line
     #[arg(long, conflicts_with = "json")]
     jsonl: bool,
 }
 
-/// How long nothing may be heard before somebody looks.
+/// Longest wait for a change of a file before Sprag reads it again.
 const LOOK: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -76,7 +75,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     Ok(CommandEnd::Done)
 }
 
-/// What the agent of a stage prints, until it ends: also for `sprag run attach`.
+/// Prints the output of the agent of a stage until it ends. `sprag run attach` also uses this.
 pub(crate) fn follow(shown: &SelectedRun, row: &StageRow) -> CommandResult {
     let mut teller = LogPrinter::new(shown, Some(row), LineForm::Text, Backlog::Last);
     follow_stage(shown, row, &mut teller).map_err(|error| Failure::run_unread(&error))?;
@@ -95,7 +94,7 @@ fn follow_stage(shown: &SelectedRun, row: &StageRow, teller: &mut LogPrinter<'_>
     let watch = FileWatch::new([site.dir(), plans.as_path()])?;
     let mut printed = AgentOutput::new(&site);
     loop {
-        // Looked at before the last words are read: what is printed until then is there.
+        // Checked before the last read, so that the read gets all output before the end.
         let is_over = is_over(&site)?;
         printed.read_lines(|stream, line| teller.printed(session, stream, line))?;
         teller.go_on();
@@ -108,7 +107,7 @@ fn follow_stage(shown: &SelectedRun, row: &StageRow, teller: &mut LogPrinter<'_>
     }
 }
 
-/// The agent of a stage, which may have to be waited for; `None`: there will be none.
+/// Returns the agent of a stage, and waits for it to start. `None` if the stage is over.
 fn first_agent(
     shown: &SelectedRun,
     row: &StageRow,
