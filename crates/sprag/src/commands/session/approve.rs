@@ -1,4 +1,4 @@
-//! `sprag approve`: a person lets one refused call through, once.
+//! `sprag approve`: allows one refused call once.
 
 use serde_json::json;
 
@@ -13,18 +13,21 @@ use crate::commands::{CommandCx, CommandResult, check_person, show};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// Let one refused call through, once (a person's)
+/// Allow one refused call once (people only)
 ///
-/// A refusal names a code. Without one, the calls that were refused are listed. The call has to be
-/// made again, just as it was, within ten minutes. Some rules let nobody past.
+/// Without a code, lists the refused calls. After an approval the agent must repeat the same call within ten
+/// minutes. Some rules allow no approval.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sprag approve\n  \
+    sprag approve 4f2a1c")]
 pub(crate) struct Args {
-    /// The code the refusal named
+    /// Code of the refused call
     code: Option<String>,
-    /// Say no for good: the agent is told to make another plan
+    /// Refuse the call for good; the agent must find another way
     #[arg(long, requires = "code")]
     reject: bool,
-    /// Its session, by the start of its id, should two have the same code
+    /// Session id, or its first characters (default: all sessions)
     #[arg(long)]
     session: Option<String>,
     #[command(flatten)]
@@ -62,7 +65,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         || json!({"approved": code, "session": session, "rule": call.rule, "call": call.what}),
         || {
             output::line(format!(
-                "`{}` may run once within ten minutes: tell the agent to try again",
+                "`{}` may run once within ten minutes; tell the agent to try again",
                 call.what
             ))
         },
@@ -76,7 +79,7 @@ fn list(format: OutputFormat, refused: &[(SessionId, RefusedCall)]) -> CommandRe
         || json!({ "refused": refused.iter().map(row).collect::<Vec<_>>() }),
         || {
             if refused.is_empty() {
-                output::line("no call was refused that could be approved");
+                output::line("no refused calls to approve");
             }
             for (session, refused) in refused {
                 let RefusedCall { code, rule, what, .. } = refused;
@@ -89,7 +92,7 @@ fn list(format: OutputFormat, refused: &[(SessionId, RefusedCall)]) -> CommandRe
     )
 }
 
-/// What sessions that go on were refused, the latest last.
+/// Returns the refused calls of open sessions, the latest last.
 fn refused(store: &sprag_host::store::Store) -> Vec<(SessionId, RefusedCall)> {
     let journals = journal::all(store).into_iter().filter_map(|path| journal::read(&path).ok());
     let of_session = journals.filter_map(|(loaded, records)| {

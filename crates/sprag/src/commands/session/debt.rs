@@ -1,4 +1,4 @@
-//! `sprag debt`: what sessions left unmet.
+//! `sprag debt`: lists and clears debts: obligations that sessions did not meet.
 
 use serde_json::json;
 
@@ -13,8 +13,13 @@ use crate::commands::{CommandCx, CommandEnd, CommandResult, check_person, show};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// List or clear what sessions left unmet
+/// List open debts, or clear one
+///
+/// A debt is an obligation that a session did not meet, such as a failed check.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sprag debt list\n  \
+    sprag debt clear 4f2a1c --reason 'Checked by hand'")]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,
@@ -27,11 +32,11 @@ enum Command {
         #[command(flatten)]
         format: OutputFormat,
     },
-    /// Clear a debt that will not be met (review and verify debts: a person's)
+    /// Clear a debt (review and verify debts: people only)
     Clear {
-        /// Its id, as `sprag debt list` shows it
+        /// Debt id from `sprag debt list`
         id: String,
-        /// Why it need not be met
+        /// Reason for clearing it
         #[arg(long)]
         reason: String,
         #[command(flatten)]
@@ -64,13 +69,13 @@ fn list(format: OutputFormat, cx: &CommandCx) -> CommandResult {
         },
         || {
             if debts.open().is_empty() {
-                output::line("no debts");
+                output::line("no open debts");
             }
             for open in debts.open() {
                 let debt = &open.debt;
                 let cause = match debt.cause {
-                    sprag_govern::obligation::DebtCause::Released => "let go by the breaker",
-                    sprag_govern::obligation::DebtCause::Ended => "left when the session ended",
+                    sprag_govern::obligation::DebtCause::Released => "released by the breaker",
+                    sprag_govern::obligation::DebtCause::Ended => "open when the session ended",
                 };
                 output::line(format!(
                     "{}  {}  {}  {cause}\n  {}",
@@ -86,20 +91,21 @@ fn list(format: OutputFormat, cx: &CommandCx) -> CommandResult {
     )
 }
 
-/// What meets it, late as it is.
+/// Returns the step that still meets the debt.
 fn settles(debt: &Debt) -> String {
     let session = shell_word(debt.session.as_str());
     match debt.duty {
         Duty::Reflect => format!("sprag reflect --session {session}"),
         Duty::Verify => format!("sprag verify --session {session}"),
-        Duty::Review => "have the work as it is reviewed: a prompt that starts with `#review`".to_owned(),
+        Duty::Review => "ask for a review with a prompt that starts with `#review`".to_owned(),
         Duty::Commit => "commit the files".to_owned(),
         Duty::Handoff => "write the handoff".to_owned(),
-        Duty::Integrity => "mend the files in a session".to_owned(),
+        Duty::Integrity => "fix the files in a session".to_owned(),
         Duty::Trace => {
-            "say what the change is in a session: sprag intent select ID --class INTENT_EVOLUTION".to_owned()
+            "declare the class of the change in a session: sprag intent select ID --class INTENT_EVOLUTION"
+                .to_owned()
         }
-        Duty::Scope => "put the files back, or have an intent own them in a session".to_owned(),
+        Duty::Scope => "in a session: restore the files, or let an intent own them".to_owned(),
     }
 }
 

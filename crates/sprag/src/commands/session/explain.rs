@@ -1,4 +1,4 @@
-//! `sprag session explain`: the story of a session in sentences.
+//! `sprag session explain`: prints the events of a session as sentences.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use super::records;
 use crate::commands::{CommandCx, CommandResult, show};
 use crate::output::{self, OutputFormat};
 
-/// Tell what happened in a session, in sentences
+/// Explain what happened in a session, in sentences
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Session id, or its first characters (default: the newest session)

@@ -1,4 +1,4 @@
-//! `sprag session list`: every session this clone has seen, and the agents of its runs.
+//! `sprag session list`: lists the sessions of this clone and the agents of its runs.
 
 use serde::Serialize;
 use serde_json::json;
@@ -17,10 +17,10 @@ use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// List the sessions of this repository and the agents of its runs, newest first
+/// List sessions and agents of runs, newest first
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How many at the most
+    /// Maximum number of results
     #[arg(long, default_value_t = 20)]
     limit: usize,
     #[command(flatten)]
@@ -36,7 +36,7 @@ struct AgentRow {
     began: Option<Timestamp>,
     ended: Option<Timestamp>,
     state: &'static str,
-    /// What its client calls the session.
+    /// The session id of the client.
     client_session: Option<Text<100>>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         || json!({ "sessions": rows, "agents": agents }),
         || {
             if rows.is_empty() && agents.is_empty() {
-                output::line("no session has been seen here yet\n  next: sprag doctor");
+                output::line("no sessions here yet\n  next: sprag doctor");
                 return;
             }
             let cells = rows.iter().map(|row| {
@@ -117,7 +117,7 @@ fn agents(cx: &CommandCx, limit: usize) -> Result<Vec<AgentRow>, Failure> {
         .collect())
 }
 
-/// Of one whose end is not on record: a daemon that was killed has not seen it.
+/// Returns the state of an agent whose end is not recorded. A killed daemon records no end.
 fn standing(site: &SessionDir) -> &'static str {
     match site.probe() {
         Ok(SessionProbe::Running) => "at work",

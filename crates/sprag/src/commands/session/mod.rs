@@ -9,8 +9,13 @@ pub(crate) mod verify;
 
 use super::{CommandCx, CommandResult};
 
-/// List sessions and explain what happened in one
+/// List sessions, and explain what happened in one
+///
+/// A session is one conversation of an agent client, such as Claude Code.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sprag session list\n  \
+    sprag session explain 4f2a1c")]
 pub(super) struct Args {
     #[command(subcommand)]
     command: Command,

@@ -1,4 +1,4 @@
-//! `sprag session records`: the records of a session as data.
+//! `sprag session records`: prints the records of a session as JSON.
 
 use serde_json::json;
 
@@ -11,7 +11,9 @@ use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// Show the records of a session as data
+/// Show the records of a session as JSON
+///
+/// Prints the newest records, one JSON object per line.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Session id, or its first characters (default: the newest session)
@@ -19,7 +21,7 @@ pub(crate) struct Args {
     /// Only records of this kind, for example `tool.requested`
     #[arg(long, value_name = "KIND")]
     event: Option<String>,
-    /// Only the last so many
+    /// Maximum number of results
     #[arg(long, default_value_t = 500)]
     limit: usize,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `sprag verify`: the configured checks, run now.
+//! `sprag verify`: runs the configured checks now.
 
 use serde_json::{Value, json};
 
@@ -16,19 +16,22 @@ use crate::commands::{CommandCx, CommandEnd, CommandResult, warn};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// Nobody waits for a hook here.
+/// Long, because no hook waits for these checks.
 const BUDGET_SECONDS: u32 = 3600;
 
-/// Run the configured checks and tell a session that they pass
+/// Run the configured checks now
 ///
-/// Exits with 1 if a mandatory one fails. A session whose stop is held for it is let go once all pass;
-/// what counts is what Sprag itself finds on the tree as it is.
+/// Exits with 1 if a mandatory check fails. If all pass, Sprag releases a session whose stop waits for them.
+/// Only results for the current files count.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sprag verify\n  \
+    sprag verify --profile deep")]
 pub(crate) struct Args {
-    /// How thorough (default: as a stop of the session would be, else `completion.profile`)
+    /// Depth of the checks (default: the depth that the session needs, else `completion.profile`)
     #[arg(long)]
     profile: Option<DepthArg>,
-    /// The session, by id or its start (default: the one of this worktree, if there is one)
+    /// Session id, or its first characters (default: the only live session)
     #[arg(long)]
     session: Option<String>,
     #[command(flatten)]
@@ -66,7 +69,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         Ok(session) => Some(session),
         Err(ReportError::Io(error)) => return Err(error.into()),
         Err(error) if args.session.is_some() => return Err(error.into()),
-        // Whoever names none may mean none.
+        // Without `--session`, the checks also run without a session.
         Err(ReportError::NoSession | ReportError::Ambiguous(_) | ReportError::Unknown(_)) => None,
     };
     let wanted = session.as_ref().and_then(|session| session::plan(&world, session, cx.now));
@@ -95,14 +98,14 @@ fn with_progress(world: &World<'_>, cx: &CommandCx, profile: Profile) -> Result<
     Ok(results)
 }
 
-/// What became of the report.
+/// The result of the report to the session.
 enum VerifyReport {
     Nobody,
     Session { session: SessionId, notes: Vec<String> },
     Not { session: SessionId, why: String },
 }
 
-/// A session is told only of what its own stop would find, and what need not be found out again for it.
+/// Reports the results to a session, if its next stop would accept them without running the checks again.
 fn tell_session(
     world: &World<'_>,
     cx: &CommandCx,
@@ -114,23 +117,23 @@ fn tell_session(
         return VerifyReport::Nobody;
     };
     let Some(least) = least else {
-        return VerifyReport::Not { session, why: "it works in another place".to_owned() };
+        return VerifyReport::Not { session, why: "the session works in another directory".to_owned() };
     };
     if results.profile < least {
-        let why = format!("it has to pass `{}`", least.name());
+        let why = format!("the session needs profile `{}`", least.name());
         return VerifyReport::Not { session, why };
     }
     if results.tree.is_none() || !results.ran.iter().all(|ran| ran.outcome.is_lasting()) {
         return VerifyReport::Not {
             session,
-            why: "not all results last; its next stop finds out".to_owned(),
+            why: "some results do not last; its next stop runs these checks again".to_owned(),
         };
     }
     match report::tell(world, &session, &Actor::Main, Report::Verified, &cx.cwd, cx.now) {
         Ok(told) => VerifyReport::Session { session, notes: told.notes },
         Err(ReportError::Io(error)) => VerifyReport::Not { session, why: error.to_string() },
         Err(ReportError::NoSession | ReportError::Ambiguous(_) | ReportError::Unknown(_)) => {
-            VerifyReport::Not { session, why: "it is not there any more".to_owned() }
+            VerifyReport::Not { session, why: "the session no longer exists".to_owned() }
         }
     }
 }
@@ -157,20 +160,24 @@ fn show(results: &Results, told: &VerifyReport) {
     }
     match results.status() {
         CheckStatus::Passed => output::line(format!("passed ({})", results.profile.name())),
-        CheckStatus::Skipped => output::line(format!("no check belongs to `{}`", results.profile.name())),
+        CheckStatus::Skipped => output::line(format!("no checks in profile `{}`", results.profile.name())),
         CheckStatus::Failed => {
             output::line(format!("failed ({})", results.profile.name()));
-            output::next("fix what is reported, then run `sprag verify` again");
+            output::next("fix the failed checks, then run `sprag verify` again");
         }
     }
     match told {
         VerifyReport::Nobody => {}
         VerifyReport::Session { session, notes } => {
-            output::line(format!("told session `{}`", one_line(session.as_str())));
+            output::line(format!("reported to session `{}`", one_line(session.as_str())));
             notes.iter().for_each(output::line);
         }
         VerifyReport::Not { session, why } => {
-            output::line(format!("did not tell session `{}`: {}", one_line(session.as_str()), one_line(why)));
+            output::line(format!(
+                "not reported to session `{}`: {}",
+                one_line(session.as_str()),
+                one_line(why)
+            ));
         }
     }
 }
