@@ -1,4 +1,4 @@
-//! `sprag doctor`: does it work here, and what to do if not.
+//! `sprag doctor`: checks that Sprag works here.
 
 use serde_json::json;
 
@@ -8,10 +8,14 @@ use sprag_orchestrator::sandbox::doctor as sandbox_doctor;
 use crate::commands::{CommandCx, CommandEnd, CommandResult, show};
 use crate::output::{self, OutputFormat};
 
-/// Check that Sprag works here; every finding names the next step
+/// Check that Sprag works here
 ///
-/// An event is sent through each installed hook; nothing of it reaches your records.
+/// Sends a test event through each installed hook; your records stay unchanged. Every finding names the next
+/// step.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sprag doctor\n  \
+    sprag doctor --json")]
 pub(crate) struct Args {
     #[command(flatten)]
     format: OutputFormat,
@@ -19,10 +23,10 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let places = cx.places()?;
-    let bar = output::progress(6, "examining");
+    let bar = output::progress(6, "checking");
     let progress = |what: &str| {
         bar.inc(1);
-        bar.set_message(format!("examining {what}"));
+        bar.set_message(format!("checking {what}"));
     };
     let sandbox = || sandbox_doctor::walls(&places, &cx.env);
     let findings = doctor::examine(&places, &cx.env, cx.now, progress, sandbox);

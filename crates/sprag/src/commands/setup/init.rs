@@ -20,11 +20,14 @@ use crate::commands::{CommandCx, CommandEnd, CommandResult, check_not_agent};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// Install Sprag's hooks into the clients found, for this user
+/// Install the hooks of Sprag in your agent clients (people only)
 ///
 /// Shows the change first and asks. Foreign entries, comments and order stay. `--remove` gives the
 /// files back as they were.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sprag init\n  \
+    sprag init --client claude --dry-run")]
 pub(crate) struct Args {
     /// Only this client (may be repeated)
     #[arg(long, value_name = "NAME")]

@@ -17,9 +17,11 @@ use crate::failure::Failure;
 use crate::output;
 use world::{DemoWorld, Detail};
 
-/// Show what Sprag does, with a scripted agent in a throwaway repository
+/// Watch a scripted agent in a temporary repository
 #[derive(clap::Args)]
-#[command(after_help = "Examples:\n  sprag demo\n  sprag demo --plan")]
+#[command(after_help = "Examples:\n  \
+    sprag demo\n  \
+    sprag demo --plan")]
 pub(crate) struct Args {
     /// Show every event, and four more acts
     #[arg(long)]
