@@ -1,4 +1,4 @@
-//! `sprag stage`: what agents and people say of a stage of a run.
+//! `sprag stage`: commands of agents and people to a stage of a run.
 
 mod review;
 pub(crate) mod send;
@@ -9,10 +9,14 @@ use sprag_plan::stage::command::{CommandRole, StageCommand};
 use super::{CommandCx, CommandResult, words};
 use crate::failure::Failure;
 
-/// Say something of a stage of a run
+/// Control a stage of a run
 ///
-/// An agent speaks of its own stage: complete, block, ask, task, output, dispute. The rest is for people.
+/// Agents run complete, block, ask, task, output and dispute for their own stage. The other commands are for
+/// people.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sprag stage review parser\n  \
+    sprag stage resume parser --answer 'Keep the old flag'")]
 pub(super) struct Args {
     #[command(subcommand)]
     command: Command,
@@ -20,102 +24,131 @@ pub(super) struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// It is done: its checks are run, and what they say is printed
+    /// Report that the stage is done, and run its checks
+    ///
+    /// Waits for the checks and prints their result. Exits with 1 if they fail.
     Complete {
         #[command(flatten)]
         of: OwnStageArgs,
     },
-    /// It cannot go on
+    /// Report that the stage cannot continue
     Block {
         #[command(flatten)]
         of: OwnStageArgs,
-        /// Why not
+        /// Reason, at most 300 characters
         #[arg(long, value_name = "TEXT")]
         why: String,
     },
-    /// Ask a person something
+    /// Ask a person a question
     Ask {
-        /// The question
+        /// Question, at most 1000 characters
         text: String,
         #[command(flatten)]
         of: OwnStageArgs,
     },
-    /// Tick off a task of the plan; its check is run first
+    /// Mark a task of the plan as done, after its check passed
     Task {
-        /// The task
+        /// Task id from the plan
         id: String,
         #[command(flatten)]
         of: OwnStageArgs,
     },
-    /// Leave something for the stages that build on it
+    /// Store a value for dependent stages
     Output {
-        /// The output, as the plan calls it
+        /// Name of the output in the plan
         name: String,
-        /// What it is
+        /// Value, at most 2000 characters
         value: String,
         #[command(flatten)]
         of: OwnStageArgs,
     },
-    /// Say that a check is wrong: a person decides
+    /// Report that a check is wrong; a person decides
     Dispute {
-        /// The check, as the report calls it
+        /// Name of the check in the report
         check: String,
-        /// What is wrong with it
+        /// Reason, at most 1000 characters
         #[arg(long, value_name = "TEXT")]
         why: String,
         #[command(flatten)]
         of: OwnStageArgs,
     },
-    /// Start nobody new for it and do not merge it; what is under way goes on
-    Hold { stage: String },
-    /// Let it go on after all
-    Release { stage: String },
-    /// Leave it out; what builds on it waits until the plan is amended
-    Skip {
+    /// Put a stage on hold: no new agent and no merge (people only)
+    ///
+    /// A running agent continues. `sprag stage release` ends the hold.
+    Hold {
+        /// Stage id
         stage: String,
-        /// Why
+    },
+    /// Release a stage that is on hold (people only)
+    Release {
+        /// Stage id
+        stage: String,
+    },
+    /// Skip a stage (people only)
+    ///
+    /// Dependent stages wait until you amend the plan.
+    Skip {
+        /// Stage id
+        stage: String,
+        /// Reason, at most 300 characters
         #[arg(long, value_name = "TEXT")]
         why: String,
     },
-    /// Try it once more, with what is there: the next attempt
-    Retry { stage: String },
-    /// Begin anew: what is in its worktree is kept under refs/sprag/PLAN/salvage, and goes
-    Reset { stage: String },
-    /// Let it go on in the same attempt, with an answer where one was asked for
-    Resume {
+    /// Start the next attempt with the present work (people only)
+    Retry {
+        /// Stage id
         stage: String,
-        /// What its agent is told
+    },
+    /// Start a stage again from a clean worktree (people only)
+    ///
+    /// Saves the present work under refs/sprag/PLAN/salvage first.
+    Reset {
+        /// Stage id
+        stage: String,
+    },
+    /// Continue a stage in the same attempt, with an answer (people only)
+    Resume {
+        /// Stage id
+        stage: String,
+        /// Answer to the question of the agent, at most 2000 characters
         #[arg(long, value_name = "TEXT")]
         answer: Option<String>,
     },
-    /// Tell what happened to it and what can be said now; or decide a dispute
+    /// Show what happened to a stage, or decide a dispute
+    ///
+    /// Prints the question for a person and the commands that answer it.
     Review {
+        /// Stage id
         stage: String,
-        /// The disputed check is wrong: it counts no more, and the others are run (three times at most)
+        /// Drop the disputed check, and run the others; at most three per stage (people only)
         #[arg(long, conflicts_with = "reject")]
         accept: bool,
-        /// It stays as it is
+        /// Keep the disputed check (people only)
         #[arg(long)]
         reject: bool,
     },
-    /// Merge what was found good and waits for a person
-    Merge { stage: String },
-    /// Run its checks on what is there
-    Verify {
+    /// Merge accepted work that waits for a person (people only)
+    Merge {
+        /// Stage id
         stage: String,
-        /// Its own checks count no more; the gates of the plan do. For an admin, and written down
+    },
+    /// Run the checks of a stage on the present work (people only)
+    Verify {
+        /// Stage id
+        stage: String,
+        /// Drop all checks of the stage, but not those of the plan; Sprag records it (people only)
         #[arg(long, requires = "why")]
         bypass: bool,
-        /// Why they are passed by
+        /// Reason, at most 300 characters
         #[arg(long, value_name = "TEXT")]
         why: Option<String>,
     },
 }
 
-/// The stage of the agent that says it, or one that a person names.
+/// The stage of the calling agent, or a stage that a person names.
 #[derive(clap::Args)]
 struct OwnStageArgs {
-    /// The stage (default: the one this agent works at)
+    /// Stage id (default: the stage of this agent)
     #[arg(long, value_name = "STAGE")]
     stage: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What a person is asked about a stage, and what they can say.
+//! `sprag stage review`: shows what a stage needs from a person, and the commands to answer.
 
 use std::path::Path;
 
@@ -27,13 +27,13 @@ pub(crate) fn run(cx: &CommandCx, stage: &str) -> CommandResult {
     let root = places.worktree.clone().unwrap_or_default();
     let id = StageId::new(stage);
     let mut active = start_run::active(&folder)?;
-    // Nobody is there who would have seen that an agent is gone.
+    // Without a daemon, no record says which agents ended since.
     if lock::ruler(&folder)?.is_none() {
         for (_, run) in &mut active {
             *run = session_exits::settled(run.clone(), &root, &folder)?;
         }
     }
-    // One of a run that is over can be looked at, too.
+    // A stage of a run that is over can be reviewed, too.
     if active.iter().all(|(_, run)| run.entry(&id).is_none()) {
         let over = active::of_stage(&folder, &id)?;
         active.extend(over.map(|run| (run.plan().head.name.to_string(), run)));
@@ -57,18 +57,18 @@ pub(crate) fn run(cx: &CommandCx, stage: &str) -> CommandResult {
     Ok(CommandEnd::Done)
 }
 
-/// How its last agent ended, in the words of whoever kept it.
+/// Describes how the last agent ended, as its supervisor recorded it.
 fn last_agent(folder: &Path, entry: &StageEntry) -> Option<String> {
     let session = entry.session.as_ref()?;
     let Ok(SessionProbe::Ended(exit)) = site_of(folder, session).probe() else { return None };
     let how = match exit.ended {
-        exit::ExitStatus::Code(code) => format!("ended with {code}"),
+        exit::ExitStatus::Code(code) => format!("ended with exit code {code}"),
         exit::ExitStatus::Signal(signal) => format!("was ended by signal {signal}"),
         exit::ExitStatus::Refused { why } | exit::ExitStatus::Unconfined { why } => {
             format!("was not started: {}", one_line(why.as_str()))
         }
     };
-    Some(format!("its last agent {how}"))
+    Some(format!("the last agent {how}"))
 }
 
 fn seen_by(look: WhereToLook, plan: &str, root: &Path, id: &StageId) -> String {
@@ -83,7 +83,7 @@ fn seen_by(look: WhereToLook, plan: &str, root: &Path, id: &StageId) -> String {
     }
 }
 
-/// The command that says it.
+/// Returns the command line of a stage command.
 fn said_by(word: StageCommandKind, stage: &str) -> String {
     match word {
         StageCommandKind::Complete => format!("sprag stage complete --stage {stage}"),

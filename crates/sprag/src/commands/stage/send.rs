@@ -1,4 +1,4 @@
-//! Saying it: to the daemon, or to the records while none runs.
+//! Sends a stage command to the daemon, or writes it to the records if no daemon runs.
 
 use std::io;
 
@@ -18,13 +18,13 @@ use crate::commands::{CommandCx, CommandEnd, CommandResult};
 use crate::failure::Failure;
 use crate::output;
 
-/// A person of this name, for the records.
+/// Returns the user as the sender of a command, for the records.
 pub(crate) fn myself(cx: &CommandCx, role: CommandRole) -> CommandSender {
     let name = cx.env.text("USER").unwrap_or_else(|| "somebody".to_owned());
     CommandSender::Person { name: Text::new(name), role }
 }
 
-/// Says it as an agent where this is one, else as a person of this role.
+/// Sends a command as an agent if an agent runs this process, else as a person with this role.
 pub(crate) fn say(
     cx: &CommandCx,
     stage: Option<String>,
@@ -33,7 +33,7 @@ pub(crate) fn say(
 ) -> CommandResult {
     let places = cx.places()?;
     let folder = places.store.join("run");
-    // Whoever unsets this is known by its process all the same.
+    // An agent that unsets the variable is still known by its process.
     let is_agent = cx.env.text(sprag_orchestrator::layout::SESSION_VARIABLE).is_some()
         || peer::session_of(&folder, std::process::id()).is_some();
     if !is_agent {
@@ -47,7 +47,7 @@ pub(crate) fn say(
         Ok(mut client) => {
             match client.ask(&DaemonRequest::Report { stage: stage.clone(), word: said }) {
                 Ok(reply) => print_reply(reply, stage.as_deref()),
-                // It was killed before it could answer; what was said is written down or not.
+                // The daemon was killed before it answered. The command may or may not be recorded.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                     Err(if is_agent { Failure::agent_without_daemon() } else { Failure::no_daemon() })
                 }
@@ -66,7 +66,7 @@ pub(crate) fn say(
             let root = places.worktree.clone().unwrap_or_default();
             requests::say_alone(&root, &folder, plan, &RealDisk, &myself(cx, role), &ask)
                 .map_err(|reason| Failure::unsaid(reason, &stage))?;
-            output::line("written down; nothing happens before the run goes on");
+            output::line("recorded; takes effect when the run resumes");
             output::next(format!("sprag run resume {plan}"));
             Ok(CommandEnd::Done)
         }
@@ -78,15 +78,15 @@ fn print_reply(reply: DaemonReply, stage: Option<&str>) -> CommandResult {
     match reply {
         DaemonReply::Refused { code, message } => Err(Failure::told_no(code, message, stage)),
         DaemonReply::Verdict(StageCheckResult::Green) => {
-            output::line("green: all checks have passed");
+            output::line("passed: all checks passed");
             Ok(CommandEnd::Done)
         }
         DaemonReply::Verdict(StageCheckResult::Red { report }) => {
-            output::line(format!("red:\n{}", report.trim_end()));
+            output::line(format!("failed:\n{}", report.trim_end()));
             Ok(CommandEnd::No)
         }
         DaemonReply::Verdict(StageCheckResult::None { state }) => {
-            output::line(format!("no verdict: the stage is {state}"));
+            output::line(format!("no result: the stage is {state}"));
             Ok(CommandEnd::No)
         }
         DaemonReply::Heard { text } => {
@@ -101,7 +101,7 @@ fn print_reply(reply: DaemonReply, stage: Option<&str>) -> CommandResult {
         | DaemonReply::Done
         | DaemonReply::Status { .. }
         | DaemonReply::Log { .. } => {
-            output::line("told");
+            output::line("recorded");
             Ok(CommandEnd::Done)
         }
     }
