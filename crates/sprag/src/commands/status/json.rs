@@ -1,4 +1,4 @@
-//! A run for programs. Written out as it is gone through: ten thousand stages are not built up as a tree first.
+//! A run as JSON. Stages are written one by one, so that ten thousand stages need no tree in memory.
 
 use serde::ser::SerializeSeq as _;
 use serde::{Serialize, Serializer};
@@ -16,7 +16,7 @@ pub(crate) struct RunJson<'a> {
     began: Timestamp,
     moved: Timestamp,
     is_over: bool,
-    /// Whether somebody runs it; nothing where that cannot be found out.
+    /// Whether a process runs the plan; null if unknown.
     is_run: Option<bool>,
     target: &'a str,
     slots: u16,
@@ -48,7 +48,7 @@ struct StageJson<'a> {
     state: &'static str,
     attempt: u32,
     merged: Option<&'a str>,
-    /// Whether the target has it.
+    /// Whether the target branch contains the merge.
     landed: Option<bool>,
     context_percent: Option<u8>,
     tokens: Option<u64>,

@@ -1,4 +1,4 @@
-//! `sprag status --live`: the screen, fed from the records and told of their changes by the kernel.
+//! `sprag status --live`: a screen that reads the records again when the kernel reports a change.
 
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use crate::commands::run::selection;
 use crate::commands::{CommandCx, CommandEnd, CommandResult};
 use crate::failure::Failure;
 
-/// The kernel tells of changes; this long it is waited for each time.
+/// Longest wait for a change; the kernel reports changes at once.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 pub(crate) fn run(cx: &CommandCx, plan: Option<&str>) -> CommandResult {
@@ -39,7 +39,8 @@ pub(crate) fn run(cx: &CommandCx, plan: Option<&str>) -> CommandResult {
     let look = || -> io::Result<ScreenContent> {
         let now: Timestamp = env::now();
         follow.read()?;
-        // A log that was put away just now is followed by the next one.
+        // If the log was just archived, the next run starts a new one. Until then the screen keeps the last
+        // board.
         let board = follow.board(now).or(before.take()).ok_or(io::ErrorKind::NotFound)?;
         before = Some(board.clone());
         let seen = view::seen(&dir, &board);
@@ -50,7 +51,7 @@ pub(crate) fn run(cx: &CommandCx, plan: Option<&str>) -> CommandResult {
     match left {
         ScreenExit::Quit => Ok(CommandEnd::Done),
         ScreenExit::Attach(stage) => {
-            // A program of its own: the signals and the keyboard are the screen's in this one.
+            // Another process, because the screen handles signals and keyboard in this one.
             let us = std::env::current_exe().map_err(|error| Failure::not_started("sprag", &error))?;
             let us = us.display().to_string();
             let error =
@@ -60,7 +61,7 @@ pub(crate) fn run(cx: &CommandCx, plan: Option<&str>) -> CommandResult {
     }
 }
 
-/// Rings when the records change, as long as the program lives.
+/// Rings the bell when the records change, until the program ends.
 fn watch(plans: PathBuf, bell: AttentionBell) {
     thread::spawn(move || {
         let Ok(watch) = FileWatch::new([plans.as_path()]) else { return };

@@ -1,4 +1,4 @@
-//! `sprag status`: what is open, and the command that settles it.
+//! `sprag status`: shows open work, and the commands to run next.
 
 mod json;
 mod live;
@@ -25,31 +25,34 @@ use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 use table::StageFilter;
 
-/// Show the run of a plan, live sessions, open obligations and debts
+/// Show live sessions, open obligations, debts and the run of a plan
 ///
-/// A run is read from its records, whether anybody is running it or not. What is not known is `?`.
+/// Reads a run from its records, even if no process runs it. `?` means unknown.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sprag status\n  \
+    sprag status --live")]
 pub(super) struct Args {
-    /// The run of this plan; else the one that moved last
+    /// Name of the plan (default: the run that changed last)
     #[arg(long, value_name = "NAME")]
     plan: Option<String>,
-    /// A screen that stays, until `q`
+    /// Show a live screen; `q` quits
     #[arg(long, conflicts_with_all = ["json", "why", "all", "compact"])]
     live: bool,
-    /// Only one line about the run
+    /// Print one line about the run only
     #[arg(long, conflicts_with_all = ["json", "why", "all"])]
     compact: bool,
-    /// Tell why each stage is not further
+    /// Print the reason why each stage waits
     #[arg(long)]
     why: bool,
-    /// Show every stage, however many there are
+    /// Print every stage, even if there are many
     #[arg(long)]
     all: bool,
     #[command(flatten)]
     format: OutputFormat,
 }
 
-/// Whether it is told why each stage is not further.
+/// Whether the table has a column with the reason why each stage waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reasons {
     Left,
@@ -97,11 +100,11 @@ pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     Ok(CommandEnd::Done)
 }
 
-/// What is not in the records of a run.
+/// Facts that are not in the records of a run.
 struct LiveStatus {
     runner: RunOwner,
     landed: LandedState,
-    /// The checkout it is asked about from.
+    /// The checkout in which git runs.
     root: Option<PathBuf>,
 }
 
@@ -115,7 +118,7 @@ impl LiveStatus {
     fn read(shown: &SelectedRun, world: &World<'_>) -> LiveStatus {
         let board = &shown.board;
         let is_merged = board.rest.progress.done > 0 || board.rows.iter().any(|row| row.merged.is_some());
-        // Git is asked only where there is something to be told.
+        // Git runs only if there is merged work.
         let landed = if is_merged {
             LandedState::read(world.places.worktree.as_deref(), board)
         } else {
@@ -193,7 +196,7 @@ fn tell(status: &StatusView) {
     }
     output::line(format!("open obligations: {}", status.obligations.len()));
     for open in &status.obligations {
-        // What follows the first line tells the agent what to do.
+        // The other lines are instructions for the agent.
         let why = open.why.as_str().lines().next().unwrap_or_default();
         output::line(format!("  {} ({}): {why}\n    next: {}", open.duty, open.session.as_str(), open.next));
     }

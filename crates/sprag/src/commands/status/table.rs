@@ -1,4 +1,4 @@
-//! A run for people: one line, or a table of its stages.
+//! A run as text: one line, or a table of its stages.
 
 use sprag_base::text::{one_line, shell_word};
 use sprag_plan::view::numbers::{cost, elapsed, percent};
@@ -7,17 +7,17 @@ use sprag_plan::view::{RunView, StateTone, ViewLine};
 use super::Reasons;
 use crate::output;
 
-/// Of a run with more stages only those are shown that somebody may want to know about.
+/// Number of stages above which the table shows active and stuck stages only.
 const ALL: usize = 60;
 
-/// Which stages are shown.
+/// The stages that the table shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StageFilter {
     Telling,
     All,
 }
 
-/// All of it in one line.
+/// Describes a run in one line.
 pub(crate) fn compact(view: &RunView<'_>) -> String {
     let progress = view.progress;
     let mut parts = vec![format!("{} of {} done", progress.done, progress.total)];
@@ -37,7 +37,7 @@ pub(crate) fn compact(view: &RunView<'_>) -> String {
     format!("{}: {}", view.board.plan, parts.join(", "))
 }
 
-/// From the start until now, or until all was over.
+/// Returns the seconds from the start of the run until now, or until its end.
 pub(super) fn taken(view: &RunView<'_>) -> u64 {
     let end = if view.board.is_over() { view.board.moved } else { view.now };
     u64::try_from(end.seconds_since(view.board.began)).unwrap_or(0)
@@ -64,7 +64,7 @@ pub(crate) fn tell(view: &RunView<'_>, which: StageFilter, reasons: Reasons) {
     }
 }
 
-/// What a person should know of, each with the command that tells more.
+/// Prints the items that need attention, each with a command to run next.
 pub(crate) fn attention(view: &RunView<'_>) {
     for attention in &view.attention {
         let mark = if attention.tone == StateTone::Blocked { "needs a person" } else { "warning" };

@@ -1,4 +1,4 @@
-//! Who works on what, what was left out, and how far merged work has come.
+//! Prints working agents, skipped stages, and how much merged work reached the target.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::commands::run::land;
 use crate::commands::run::selection::nobody;
 use crate::output;
 
-/// Stages that one sentence names.
+/// Maximum number of stages that one line names.
 const NAMED: usize = 5;
 
 pub(crate) fn tell(view: &RunView<'_>, beside: &LiveStatus, reasons: Reasons) {
@@ -33,8 +33,8 @@ fn agents(view: &RunView<'_>) {
     let rows: Vec<Vec<String>> = view.lines.iter().filter_map(|line| agent(view, line)).collect();
     if !rows.is_empty() {
         output::line(format!("agents at work: {}", rows.len()));
-        let head = ["  stage", "client", "tool", "heard of", "activity", "session"];
-        output::table_sparing(&head, rows, &["session", "activity", "heard of", "client"]);
+        let head = ["  stage", "client", "tool", "reported", "activity", "session"];
+        output::table_sparing(&head, rows, &["session", "activity", "reported", "client"]);
     }
 }
 
@@ -83,7 +83,7 @@ fn landed(view: &RunView<'_>, beside: &LiveStatus) {
             done - missing.len(),
             named(&missing)
         )),
-        // Those that were only counted are not looked at one by one.
+        // Some stages are only counted, so their names are unknown.
         _ => output::line(format!("not all of the {done} merged stages are on `{target}`")),
     }
     let root = beside.root.as_deref().unwrap_or(Path::new("."));
