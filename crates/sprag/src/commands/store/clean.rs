@@ -1,4 +1,4 @@
-//! `sprag store clean`: sweeps up, never drops a record of a session, nor what somebody may want of a run.
+//! `sprag store clean`: removes leftovers. Keeps all records of sessions, and work that exists nowhere else.
 
 use serde_json::json;
 
@@ -10,19 +10,19 @@ use crate::commands::store::clean_runs::{self, CleanAim};
 use crate::commands::{CommandCx, CommandResult, seconds, show};
 use crate::output::{self, OutputFormat};
 
-/// Sweep up after old sessions (their records stay) and runs that are over
+/// Remove leftovers of old sessions and runs (runs: people only)
 ///
-/// Of runs that are over and landed their records, briefs, folders of sessions, worktrees, branches and references go.
-/// What is on no branch stays, and is told of with the command that saves it.
+/// Keeps all records of sessions. Of landed runs it removes records, briefs, session directories, worktrees,
+/// branches and references. Keeps work that is on no branch, and prints the command that saves it.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Journals and runs in which nothing has happened for this long
+    /// Age of journals and runs since their last change
     #[arg(long, default_value = "30d", value_name = "SPAN")]
     before: String,
-    /// Also drop what stages left uncommitted and Sprag has kept, if it is that old
+    /// Also remove salvaged work of stages that is this old
     #[arg(long)]
     salvage: bool,
-    /// Only say what would be swept
+    /// Print what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -52,7 +52,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
                 }
                 runs.tell();
                 if found.is_empty() && runs.is_empty() {
-                    output::line("nothing to sweep");
+                    output::line("nothing to remove");
                 }
             },
         );
@@ -64,7 +64,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         || {
             runs.tell();
             output::line(format!(
-                "swept {} journals ({} records moved into the log, {} debts opened), {} left-over files, {} cached objects, {} ended processes",
+                "removed {} journals ({} records moved into the log, {} debts opened), {} left-over files, {} cached objects, {} ended processes",
                 swept.journals,
                 swept.moved_records,
                 swept.debts,

@@ -1,4 +1,4 @@
-//! What `sprag store clean` says of runs.
+//! The part of `sprag store clean` that removes leftovers of runs.
 
 use std::path::Path;
 
@@ -18,9 +18,9 @@ use crate::commands::run::repair::failed;
 use crate::failure::Failure;
 use crate::output;
 
-/// What was found of runs, and what became of it.
+/// The leftovers of runs, or the result of removing them.
 pub(super) enum RunCleaning {
-    /// A daemon rules: what looks left over may be its own.
+    /// A daemon runs; apparent leftovers may belong to it.
     AtWork(u32),
     Found(CleanCandidates),
     Swept(RunCleanReport, Vec<KeptLeftover>),
@@ -48,7 +48,7 @@ pub(crate) fn run(
     if aim == CleanAim::Say || found.leftovers.is_empty() {
         return Ok(RunCleaning::Found(found));
     }
-    // An agent has no say over what others of its kind have left.
+    // An agent must not remove leftovers of other agents.
     human::check_not_agent(places.user.as_ref())?;
     let swept = clean::sweep(&place, &RealDisk).map_err(failed)?;
     Ok(RunCleaning::Swept(swept, found.wanted))
@@ -85,7 +85,7 @@ impl RunCleaning {
     pub(super) fn tell(&self) {
         match self {
             RunCleaning::AtWork(pid) => {
-                output::line(format!("runs are left alone: process `{pid}` runs a plan"));
+                output::line(format!("runs are skipped: process `{pid}` runs a plan"));
                 output::next("sprag run stop");
             }
             RunCleaning::Found(found) => {
@@ -113,7 +113,7 @@ fn keep(wanted: &[KeptLeftover]) {
 fn named(leftover: &Leftover) -> String {
     match leftover {
         Leftover::Run { plan, id, folders, .. } => {
-            format!("run `{id}` of plan `{plan}`, which is over, with {} folders", folders.len())
+            format!("finished run `{id}` of plan `{plan}` with {} directories", folders.len())
         }
         Leftover::Worktree { path } => format!("worktree `{}`", shown(path)),
         Leftover::Reference { name, .. } => format!("`{}`", quoted(name)),
@@ -135,22 +135,23 @@ fn row(leftover: &Leftover) -> Value {
 fn describe(wanted: &KeptLeftover) -> String {
     match wanted {
         KeptLeftover::Unfinished { plan } => format!("the run of plan `{plan}` is not over"),
-        KeptLeftover::NotLanded { plan } => format!("what plan `{plan}` has merged is not on its target"),
+        KeptLeftover::NotLanded { plan } => format!("merged work of plan `{plan}` is not on its target"),
         KeptLeftover::Uncommitted { path } => {
-            format!("worktree `{}` has changes that no commit has", shown(path))
+            format!("worktree `{}` has uncommitted changes", shown(path))
         }
         KeptLeftover::Unnamed { path, .. } => {
             format!("the commits of worktree `{}` are on no branch", shown(path))
         }
         KeptLeftover::Unreadable { path, why } => {
-            format!("worktree `{}` cannot be looked at: {}", shown(path), quoted(why))
+            format!("cannot read worktree `{}`: {}", shown(path), quoted(why))
         }
-        KeptLeftover::Unmerged { branch } => format!("branch `{}` was not merged", quoted(branch)),
+        KeptLeftover::Unmerged { branch } => format!("branch `{}` is not merged", quoted(branch)),
         KeptLeftover::Salvaged { name } => format!("`{}` has work that is on no branch", quoted(name)),
     }
 }
 
-/// The command that keeps what somebody may want. Names of branches and folders are an agent's to choose.
+/// Returns the command that saves kept work. Agents choose names of branches and directories, so it quotes
+/// them.
 fn saving(wanted: &KeptLeftover) -> String {
     match wanted {
         KeptLeftover::Unfinished { plan } => format!("sprag run resume {}", shell_word(plan)),
@@ -158,7 +159,7 @@ fn saving(wanted: &KeptLeftover) -> String {
         KeptLeftover::Uncommitted { path } => {
             let path = path.display().to_string();
             let path = shell_word(&path);
-            format!("git -C {path} add -A && git -C {path} commit -m 'What was left here'")
+            format!("git -C {path} add -A && git -C {path} commit -m 'Save leftover work'")
         }
         KeptLeftover::Unnamed { path, head } => {
             let name = path.file_name().unwrap_or_default().to_string_lossy();

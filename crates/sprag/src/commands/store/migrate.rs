@@ -1,4 +1,4 @@
-//! `sprag store migrate`: the log, replayed into a new one.
+//! `sprag store migrate`: rewrites the log in the current format.
 
 use serde_json::json;
 
@@ -8,10 +8,10 @@ use sprag_host::sys::disk::RealDisk;
 use crate::commands::{CommandCx, CommandResult, show};
 use crate::output::{self, OutputFormat};
 
-/// Replay the log into a new one in today's shape; the old one is set aside
+/// Rewrite the log in the current format, and keep the old log
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only report what would be done
+    /// Print what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -50,7 +50,7 @@ fn tell(report: &MigrationReport, args: &Args) {
         output::line(format!("  {count:>7}  {kind}"));
     }
     output::line(format!(
-        "{} duplicates dropped, {} unreadable lines left out, {} records of a newer version kept as they are",
+        "{} duplicates dropped, {} unreadable lines left out, {} records of a newer version kept unchanged",
         report.duplicates, report.unreadable, report.newer
     ));
     if let Some(path) = &report.set_aside {

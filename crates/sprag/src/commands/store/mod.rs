@@ -7,8 +7,13 @@ mod rebuild;
 
 use super::{CommandCx, CommandResult};
 
-/// Clean, rebuild or migrate Sprag's own files
+/// Clean, rebuild or migrate the files of Sprag
+///
+/// Sprag keeps its files below the git directory.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sprag store clean --dry-run\n  \
+    sprag store rebuild")]
 pub(super) struct Args {
     #[command(subcommand)]
     command: Command,

@@ -1,4 +1,4 @@
-//! `sprag store rebuild`: everything derived, again from the log.
+//! `sprag store rebuild`: computes all derived files from the log again.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// Throw away what is derived and fold it from the log again
+/// Delete derived files, and compute them from the log again
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -25,11 +25,11 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let store = world.store();
     let cache = store.cache_dir();
-    // File by file: hooks may put new ones there at the same time.
+    // File by file, because hooks may write new ones at the same time.
     for entry in fs::read_dir(&cache).into_iter().flatten().flatten() {
         RealDisk.remove(&entry.path()).map_err(|error| Failure::io("remove", &entry.path(), &error))?;
     }
-    let bar = output::progress(3, "folding the log");
+    let bar = output::progress(3, "reading the log");
     let debts = projections::load::<Debts>(&store)?;
     projections::save(&store, &RealDisk, &debts)?;
     bar.inc(1);
