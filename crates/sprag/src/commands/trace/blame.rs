@@ -1,4 +1,4 @@
-//! `sprag trace blame`: which intent wrote each line of a file.
+//! `sprag trace blame`: shows the intent of each line of a file.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -15,16 +15,15 @@ use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// Tell which intent wrote each line of a file
+/// Show which intent wrote each line of a file
 ///
-/// Follows lines through amended, rebased, squashed, picked, reverted and moved commits as far as
-/// that is beyond doubt. A line of which two intents may be meant, or that no record says anything
-/// of, is `lost`.
+/// Follows lines through amended, rebased, squashed, cherry-picked, reverted and moved commits. A line
+/// without a record, or with two possible intents, is `lost`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The file
+    /// File to trace
     file: PathBuf,
-    /// Only these lines, as `FIRST,LAST` or `FIRST,+COUNT`
+    /// Lines to print, as `FIRST,LAST` or `FIRST,+COUNT`
     #[arg(short = 'L', value_name = "LINES")]
     lines: Option<String>,
     #[command(flatten)]
@@ -37,7 +36,7 @@ pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     let path = relative(&worktree, &cx.cwd, &args.file).ok_or_else(|| Failure::no_such_file(&args.file))?;
     check(&worktree.join(&path))?;
     let known = KnownRecords::load(&places).map_err(|error| Failure::io("read", &places.store, &error))?;
-    let bar = output::progress(0, "looking for who wrote the lines of");
+    let bar = output::progress(0, "tracing lines");
     bar.tick();
     let lines = BlameTracer::new(&places, &known, PATIENCE).file(&path);
     bar.finish_and_clear();
@@ -52,7 +51,7 @@ pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     )
 }
 
-/// The file's name within the worktree, by its words alone: what a link leads to is another file.
+/// Returns the path of a file in the worktree. Does not follow links, because their target is another file.
 fn relative(worktree: &Path, cwd: &Path, file: &Path) -> Option<String> {
     let cwd = fs::canonicalize(cwd).ok()?;
     let mut full = PathBuf::new();
@@ -73,21 +72,21 @@ fn relative(worktree: &Path, cwd: &Path, file: &Path) -> Option<String> {
 fn check(file: &Path) -> Result<(), Failure> {
     let found = fs::symlink_metadata(file).map_err(|_| Failure::no_such_file(file))?;
     if !found.is_file() {
-        return Err(Failure::not_blamed(file, "is no regular file"));
+        return Err(Failure::not_blamed(file, "is not a regular file"));
     }
     if found.len() > FILE_BYTES {
         return Err(Failure::not_blamed(file, "is too large"));
     }
     match fs::read(file) {
         Ok(bytes) if bytes.iter().take(8_000).any(|&byte| byte == 0) => {
-            Err(Failure::not_blamed(file, "has no lines: it is binary"))
+            Err(Failure::not_blamed(file, "is a binary file"))
         }
         Ok(_) => Ok(()),
         Err(error) => Err(Failure::io("read", file, &error)),
     }
 }
 
-/// Which lines are meant, from zero on.
+/// Parses a range of lines; the result counts from zero.
 fn span(text: Option<&str>, count: usize) -> Result<std::ops::Range<usize>, Failure> {
     let Some(text) = text else { return Ok(0..count) };
     let read = || {
@@ -126,7 +125,7 @@ fn to_json(number: usize, line: &BlamedLine, known: &KnownRecords) -> Value {
     told
 }
 
-/// Neighbours of which the same is known are one row.
+/// Prints the lines as a table. Adjacent lines with equal facts share a row.
 fn tell(wanted: std::ops::Range<usize>, lines: &[BlamedLine], known: &KnownRecords) {
     if wanted.is_empty() {
         output::line("no lines");

@@ -1,4 +1,4 @@
-//! `sprag trace export`: records as Agent Trace, for other programs.
+//! `sprag trace export`: prints records in the Agent Trace format.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use super::selection::{self, RecordArgs};
 use crate::commands::{CommandCx, CommandEnd, CommandResult, show};
 use crate::output::{self, OutputFormat};
 
-/// Print records as Agent Trace 0.1.0, one a line
+/// Print records in the Agent Trace 0.1.0 format, one per line
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `sprag trace log`: what was changed, newest first.
+//! `sprag trace log`: lists records of changes, newest first.
 
 use serde_json::json;
 
@@ -6,12 +6,12 @@ use super::selection::{self, RecordArgs};
 use crate::commands::{CommandCx, CommandResult, show};
 use crate::output::{self, OutputFormat};
 
-/// List what was changed, newest first
+/// List records of changes, newest first
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     which: RecordArgs,
-    /// Records that are shown
+    /// Maximum number of results
     #[arg(long, default_value_t = 50, value_name = "N")]
     limit: usize,
     #[command(flatten)]
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
                 .collect();
             output::table(&["id", "at", "intent", "by", "verdict", "commit", "files"], &rows);
             if count > records.len() {
-                output::line(format!("{} more; --limit {count} shows all", count - records.len()));
+                output::line(format!("{} more; `--limit {count}` prints all", count - records.len()));
             }
         },
     )

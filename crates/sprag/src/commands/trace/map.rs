@@ -1,4 +1,4 @@
-//! `sprag trace map`: from an intent to its files and what is in them.
+//! `sprag trace map`: lists the files and symbols that changed for each intent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,16 +14,16 @@ use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// Show what was done for each intent, and whether it still counts
+/// Show the changed files of each intent, and whether they still count
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only this intent
+    /// Intent id (default: all intents)
     intent: Option<String>,
     #[command(flatten)]
     format: OutputFormat,
 }
 
-/// What was done for one intent.
+/// The work for one intent.
 #[derive(Default)]
 struct IntentWork {
     files: BTreeMap<String, MappedPart>,
@@ -32,7 +32,7 @@ struct IntentWork {
 
 struct MappedPart {
     symbols: BTreeSet<String>,
-    /// The worst of its records.
+    /// The worst state of its records.
     state: LinkState,
 }
 
@@ -99,7 +99,7 @@ fn rows(world: &World<'_>) -> Result<Vec<Row>, Failure> {
 
 fn tell(rows: &[Row]) {
     if rows.is_empty() {
-        output::line("there are no intents, and nothing was done for any\n  next: sprag intent list");
+        output::line("no intents and no records of intents\n  next: sprag intent list");
     }
     for row in rows {
         output::heading(&format!("{}  {}  {} records", row.intent, row.state.name(), row.done.records));

@@ -1,4 +1,4 @@
-//! `sprag trace`: what was changed, and why.
+//! `sprag trace`: shows records of changes and their intents.
 
 use super::{CommandCx, CommandResult};
 
@@ -14,8 +14,13 @@ mod show;
 mod stats;
 mod verify;
 
-/// Look at what was changed, and for which intent
+/// Show what changed, who changed it, and for which intent
+///
+/// The trace has a record of every change of an agent: lines, author and intent.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sprag trace log --path src/main.rs\n  \
+    sprag trace blame src/main.rs -L 1,20")]
 pub(super) struct Args {
     #[command(subcommand)]
     command: Command,

@@ -1,4 +1,4 @@
-//! `sprag trace reindex`: what follows from the records and the commits, found out again.
+//! `sprag trace reindex`: computes records from commits again.
 
 use serde_json::json;
 
@@ -17,7 +17,7 @@ use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// Look at the commits again for what was changed, and tell other clones
+/// Read the commits again, add missing records, and publish them
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -47,13 +47,13 @@ pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
         || json!({"final": count, "rewritten": renewed, "published": published}),
         || {
             output::line(format!(
-                "{count} records of commits were added, {renewed} of rewritten ones, {published} told to other clones"
+                "added {count} records of commits and {renewed} of rewritten commits, published {published} to other clones"
             ));
         },
     )
 }
 
-/// Records for commits that took the place of others.
+/// Returns records for commits that replaced others.
 fn renewed(places: &Locations, cx: &CommandCx) -> Result<Vec<Record>, Failure> {
     let known = KnownRecords::load(places)?;
     let bar = output::progress(0, "looking for rewritten commits");

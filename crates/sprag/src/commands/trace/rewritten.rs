@@ -1,4 +1,4 @@
-//! `sprag trace rewritten`: what git's `post-rewrite` hook has to say.
+//! `sprag trace rewritten`: reads the input of the `post-rewrite` hook of git.
 
 use std::io::{self, Read as _};
 
@@ -11,16 +11,16 @@ use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// Note which commits took the place of which, from a `post-rewrite` hook of git
+/// Note rewritten commits (the `post-rewrite` hook of git runs this)
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// What git says did it; not used
+    /// Command that rewrote the commits; not used
     what: Option<String>,
     #[command(flatten)]
     format: OutputFormat,
 }
 
-/// More lines than a rebase has.
+/// Maximum input in bytes, more than a rebase has.
 const BYTES: u64 = 4 * 1024 * 1024;
 
 pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {

@@ -1,4 +1,4 @@
-//! Which records are meant, and how one is told on a line.
+//! Selects records and prints them.
 
 use serde_json::{Value, json};
 
@@ -9,28 +9,28 @@ use sprag_trace::{ChangeSource, Finality};
 
 use crate::failure::Failure;
 
-/// Which records to look at
+/// Options that select records
 #[derive(clap::Args)]
 pub(crate) struct RecordArgs {
-    /// Only what serves this intent
+    /// Only records of this intent
     #[arg(long, value_name = "ID")]
     intent: Option<String>,
-    /// Only what changed this file, or one below this directory
+    /// Only records of this file, or of files below this directory
     #[arg(long)]
     path: Option<String>,
-    /// Only the work of this session
+    /// Only records of this session (full id)
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Only what is committed
+    /// Only records of committed changes
     #[arg(long = "final")]
     is_final: bool,
-    /// Also what later records have taken the place of
+    /// Include records that later records replaced
     #[arg(long)]
     all: bool,
 }
 
 impl RecordArgs {
-    /// Those that are meant, in the order they were written.
+    /// Returns the selected records, in the order in which they were written.
     pub(super) fn select(&self, world: &World<'_>) -> Result<Vec<AttributedRecord>, Failure> {
         let all = records::all(world)?;
         let standing = CurrentRecords::from_records(&all);
@@ -53,13 +53,13 @@ impl RecordArgs {
     }
 }
 
-/// A record as other programs read it.
+/// Returns a record in the Agent Trace format.
 pub(crate) fn rendered(found: &AttributedRecord) -> Value {
     let tool = ExportTool { name: "sprag", version: env!("CARGO_PKG_VERSION") };
     export::render(&found.record, &tool).unwrap_or_default()
 }
 
-/// The same on few lines.
+/// Returns a short form of a record.
 pub(crate) fn row(found: &AttributedRecord) -> Value {
     let AttributedRecord { record, trace, origin } = found;
     let paths: Vec<&str> = trace.files.iter().map(|file| file.path.as_str()).collect();
@@ -98,7 +98,7 @@ fn clone(origin: &RecordSource) -> Option<&str> {
     }
 }
 
-/// Where it is: a commit, or nowhere yet.
+/// Returns the commit of a record, or `provisional`.
 pub(crate) fn stage(stage: &Finality) -> String {
     match stage.revision() {
         Some(revision) => revision.chars().take(10).collect(),

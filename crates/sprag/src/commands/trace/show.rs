@@ -1,4 +1,4 @@
-//! `sprag trace show`: one record, with all that it says.
+//! `sprag trace show`: prints one record in full.
 
 use serde_json::json;
 
@@ -12,10 +12,10 @@ use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
-/// Show one record
+/// Show one record in full
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Its id, or the start of it
+    /// Record id, or at least its first six characters
     id: String,
     #[command(flatten)]
     format: OutputFormat,
@@ -78,14 +78,14 @@ fn tell(found: &AttributedRecord, current: &CurrentRecords) {
             output::line(format!("  lines   {}", lines(&file.ranges)));
         }
         if !file.deleted.is_empty() {
-            output::line(format!("  gone    {}", lines(&file.deleted)));
+            output::line(format!("  deleted {}", lines(&file.deleted)));
         }
         for unit in &file.units {
             output::line(format!("  in      {} {}", unit.unit, unit.hash));
         }
     }
     if !current.is_any(found) {
-        output::line("a later record has taken its place");
+        output::line("a later record replaced this one");
     }
     let path = trace.files.first().map(|file| shell_word(&file.path)).unwrap_or_default();
     output::next(format!("sprag trace log --all --path {path}"));

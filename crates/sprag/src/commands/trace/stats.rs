@@ -1,4 +1,4 @@
-//! `sprag trace stats`: what all the changes come to.
+//! `sprag trace stats`: counts changes by intent and kind.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use sprag_trace::{Finality, LineRange};
 use crate::commands::{CommandCx, CommandResult, show};
 use crate::output::{self, OutputFormat};
 
-/// Count what was changed, by intent and by kind
+/// Count changes by intent and by kind
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -24,7 +24,7 @@ struct Row {
     lines: u64,
     files: BTreeSet<String>,
     classes: BTreeMap<&'static str, usize>,
-    /// What was declared a refactoring and is not known to be one.
+    /// Changes that were declared a refactoring without a proof.
     unfounded: usize,
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
                 .collect();
             output::table(&["intent", "records", "final", "files", "lines", "refactor", "evolution"], &rows);
             output::line(format!(
-                "{} records, {} final, {} superseded; declared a refactoring and not known to be one: {}",
+                "{} records, {} final, {} superseded; declared a refactoring without a proof: {}",
                 total.records,
                 total.finals,
                 all.len() - total.records,

@@ -1,4 +1,4 @@
-//! `sprag trace verify`: whether the records are what was written.
+//! `sprag trace verify`: checks the chains of records and replays proofs.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use sprag_host::trace::verify::{self, ChainProblem};
 use crate::commands::{CommandCx, CommandEnd, CommandResult, show};
 use crate::output::{self, OutputFormat};
 
-/// Check that records are what was written, and that proofs hold
+/// Check that records are unchanged and that proofs hold
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
                 report.records, report.shared, report.versions, report.proofs, report.unchecked
             ));
             match report.problems.first() {
-                None => output::line("all are as they were written"),
+                None => output::line("all records are unchanged"),
                 Some(first) => output::next(format!("sprag trace show {}", first.id)),
             }
         },

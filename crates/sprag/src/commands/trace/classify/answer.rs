@@ -1,4 +1,4 @@
-//! The line that answers a change set. Its keys are always all there, in one order; what has no meaning is null.
+//! The answer for one change set. It always has all keys, in one order; a key without a value is null.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use sprag_syntax::{ChangeJudgement, Classification, Excerpt, Proof, Witness};
 #[derive(Serialize)]
 pub(crate) struct ClassifyLine {
     id: Value,
-    /// The line of the input, where that was bad.
+    /// The number of a bad input line.
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<usize>,
     verdict: &'static str,
@@ -71,7 +71,7 @@ pub(crate) fn from_judgement(id: Option<Value>, judged: &ChangeJudgement) -> Cla
     answer
 }
 
-/// A line that cannot be understood.
+/// Returns the answer for a line that does not parse.
 pub(crate) fn bad(id: Option<Value>, line: usize) -> ClassifyLine {
     ClassifyLine {
         id: id.unwrap_or(Value::Null),

@@ -1,5 +1,5 @@
-//! Change sets as lines of JSON: read one by one, judged side by side, answered in order. Whoever asks may wait for
-//! each answer before asking again.
+//! Classifies change sets from lines of JSON, in parallel, and answers in order. The caller may wait for each
+//! answer before it sends the next line.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read as _, Write as _};
@@ -21,14 +21,14 @@ use super::answer::{self, ClassifyLine};
 use crate::commands::{CommandEnd, CommandResult};
 use crate::input::{InputLine, next_line};
 
-/// A line may hold whole sources.
+/// Longest line in bytes; a line may contain whole sources.
 const LINE: usize = 64 * 1024 * 1024;
-/// More of a file is not read: such a source is too large anyway.
+/// Largest source file in bytes.
 const SOURCE: u64 = 32 * 1024 * 1024;
-/// Trees are walked by recursion, a few hundred levels at most.
+/// Stack size for recursion through trees, a few hundred levels at most.
 const STACK: usize = 64 * 1024 * 1024;
 
-/// Whether answers say how long they took.
+/// Whether answers contain their duration.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Clock {
     Told,
@@ -53,7 +53,7 @@ struct LinesFile {
 
 /// Answers every line of stdin.
 pub(crate) fn answer_all(root: &Path, jobs: usize, clock: Clock) -> CommandResult {
-    // A bounded queue: reading ahead of the work only costs memory.
+    // The queue is bounded, because reading ahead only costs memory.
     let (ask, asked) = mpsc::sync_channel::<(usize, InputLine)>(jobs * 2);
     let (tell, told) = mpsc::channel::<(usize, ClassifyLine)>();
     let asked = Mutex::new(asked);
@@ -91,7 +91,7 @@ pub(crate) fn answer_all(root: &Path, jobs: usize, clock: Clock) -> CommandResul
     Ok(if is_bad { CommandEnd::BadLines } else { CommandEnd::Done })
 }
 
-/// Says whether a line was bad.
+/// Prints answers in the order of their lines. Returns whether a line was bad.
 fn print_in_order(told: &mpsc::Receiver<(usize, ClassifyLine)>) -> io::Result<bool> {
     let mut waiting: BTreeMap<usize, ClassifyLine> = BTreeMap::new();
     let mut next = 1;
@@ -101,7 +101,7 @@ fn print_in_order(told: &mpsc::Receiver<(usize, ClassifyLine)>) -> io::Result<bo
         waiting.insert(number, answer);
         while let Some(answer) = waiting.remove(&next) {
             is_bad |= answer.is_bad();
-            // Whoever asks waits for this very line.
+            // The caller may wait for this line before it sends the next one.
             writeln!(stdout, "{}", answer.into_line()).and_then(|()| stdout.flush())?;
             next += 1;
         }
@@ -140,7 +140,7 @@ fn answer_one(root: &Path, number: usize, line: InputLine, clock: Clock) -> Clas
     }
 }
 
-/// A fault of ours is no answer: it proves nothing, and the next line is answered all the same.
+/// Classifies a change set. A panic counts as unproven, and the next line is still answered.
 fn judge(change: &ChangeSet<'_>) -> ChangeJudgement {
     panic::catch_unwind(AssertUnwindSafe(|| classify(change, NodeBudget::COMMIT))).unwrap_or_else(|_| {
         ChangeJudgement::without_proof(
@@ -165,7 +165,7 @@ fn read_all(root: &Path, files: &[LinesFile]) -> Option<LineSources> {
         .collect()
 }
 
-/// A side's bytes; `None` where they cannot be had.
+/// Returns the bytes of one side. `None` if they cannot be read.
 fn side(root: &Path, path: Option<&str>, text: Option<&str>) -> Option<Option<Vec<u8>>> {
     match (path, text) {
         (_, Some(text)) => Some(Some(text.as_bytes().to_vec())),
@@ -175,7 +175,7 @@ fn side(root: &Path, path: Option<&str>, text: Option<&str>) -> Option<Option<Ve
             let stays_below =
                 path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
             let path = root.join(path);
-            // A pipe or a device would be waited for; only files are read.
+            // Only regular files are read; a pipe or a device could block.
             if !stays_below || !fs::metadata(&path).ok()?.is_file() {
                 return None;
             }
@@ -186,7 +186,7 @@ fn side(root: &Path, path: Option<&str>, text: Option<&str>) -> Option<Option<Ve
     }
 }
 
-/// Runs something that recurses through a tree.
+/// Runs work that recurses through a tree on a thread with a large stack.
 pub(crate) fn on_a_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| {
         let thread = thread::Builder::new()

@@ -1,4 +1,4 @@
-//! `sprag trace classify`: refactoring or new behaviour, by proof.
+//! `sprag trace classify`: proves that a change is a refactoring, or reports new behaviour.
 
 use std::path::{Path, PathBuf};
 
@@ -16,28 +16,28 @@ use crate::output::{self, OutputFormat};
 mod answer;
 mod lines;
 
-/// Tell refactoring from new behaviour, by proof
+/// Classify a change as refactoring or new behaviour, by proof
 ///
-/// PROVED: the same behaviour, with a proof that can be replayed. CHANGED: something differs, with the
-/// place. UNPROVEN: neither could be shown, with the reason. Only PROVED is a refactoring.
+/// PROVED: same behaviour, with a proof. CHANGED: new behaviour, with its place. UNPROVEN: neither is
+/// certain, with the reason; it counts as new behaviour.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A commit, or two of them as `A..B`
+    /// Commit, or two commits as `A..B`
     #[arg(value_name = "REV|A..B", conflicts_with_all = ["staged", "jsonl"])]
     range: Option<String>,
-    /// What is staged
+    /// Classify the staged changes
     #[arg(long, conflicts_with = "jsonl")]
     staged: bool,
-    /// Read change sets from stdin, one JSON object a line, and answer each with a line
+    /// Read change sets from stdin, one JSON object per line; print one answer per line
     #[arg(long, conflicts_with = "json")]
     jsonl: bool,
-    /// Where the files of `--jsonl` are
+    /// Directory with the files of `--jsonl`
     #[arg(long, value_name = "DIR", requires = "jsonl", default_value = ".")]
     root: PathBuf,
-    /// How many change sets are looked at side by side; the answers are the same for any number
+    /// Number of change sets to classify in parallel
     #[arg(long, value_name = "N", requires = "jsonl")]
     jobs: Option<usize>,
-    /// Also say how long each took: `ms`
+    /// Also print the duration of each answer: `ms`
     #[arg(long, requires = "jsonl")]
     timing: bool,
     #[command(flatten)]
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     show(args.format, || answer::from_judgement(None, &judged).into_value(), || tell(&range, &judged))
 }
 
-/// What is proved must also hold for all that was not changed.
+/// Checks a proof against the files that did not change.
 fn settled(
     judged: ChangeJudgement,
     worktree: &Path,
@@ -142,7 +142,7 @@ fn tell(range: &ChangeRange, judged: &ChangeJudgement) {
             }
         }
         Classification::Unproven(reason) => {
-            output::line(format!("{what}: UNPROVEN ({}), taken as new behaviour", reason.name()))
+            output::line(format!("{what}: UNPROVEN ({}), counts as new behaviour", reason.name()))
         }
     }
     for (about, names) in [("added", &judged.api.added), ("removed", &judged.api.removed)] {
@@ -157,7 +157,7 @@ fn tell(range: &ChangeRange, judged: &ChangeJudgement) {
     }
 }
 
-/// What a judgement is for programs.
+/// Returns the changes of public names as JSON.
 fn api(judged: &ChangeJudgement) -> Value {
     let api = &judged.api;
     let renamed: Vec<Value> = api.renamed.iter().map(|(from, to)| json!({"from": from, "to": to})).collect();
