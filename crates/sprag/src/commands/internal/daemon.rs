@@ -15,25 +15,25 @@ use crate::commands::{CommandCx, CommandEnd};
 use crate::failure::Failure;
 use crate::output;
 
-/// Run a plan that was begun (`sprag run` starts this)
+/// Run a started plan (`sprag run` starts this command)
 #[derive(clap::Args)]
 #[command(hide = true)]
 pub(crate) struct Args {
     /// Name of the plan
     plan: String,
-    /// Agents at once, at most
+    /// Maximum number of agents at the same time
     #[arg(long, default_value_t = u16::MAX)]
     slots: u16,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> crate::commands::CommandResult {
-    // Whoever started us reads one line: that we are there, or why not.
+    // The process that started the daemon reads one line: `READY`, or the failure.
     let failed = |reason: StartError| {
         let failure = Failure::from(reason);
         output::line(failure.message.clone());
         failure
     };
-    rustix::process::setsid().discard("it fails only where this process leads a group already");
+    rustix::process::setsid().discard("it fails only if this process already leads a process group");
     let begun = start_run::resume(&cx.places()?, &args.plan, &RealDisk).map_err(failed)?;
     let diary = DaemonLogFile::at(&begun.ground.run);
     let write = |text: &str| diary.write(&RealDisk, text).unwrap_or_default();
@@ -49,7 +49,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> crate::commands::CommandResult 
             write(&format!("`{}`: {why}", key.0));
         }
     };
-    write(&format!("plan `{}`, reign {}", args.plan, begun.ground.epoch));
+    write(&format!("plan `{}`, epoch {}", args.plan, begun.ground.epoch));
     let manner = RunMode { slots: args.slots, until: Until::Over };
     let rest = DaemonLoop::new(begun.log, begun.ground, manner, &watch)
         .run(|| output::line(READY))

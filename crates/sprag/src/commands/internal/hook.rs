@@ -1,18 +1,18 @@
-//! `sprag hook`: here only for its help. The program answers it before this code is reached.
+//! `sprag hook`: only its help is here. The program answers hook calls before it parses commands.
 
 use crate::commands::{CommandCx, CommandEnd, CommandResult};
 
 /// Answer one hook call of a client (payload on stdin, reply on stdout)
 ///
-/// Clients call this; `sprag init` writes it into their settings. It always exits 0 with one JSON
-/// object.
+/// Clients run this command; `sprag init` adds it to their settings. It always prints one JSON object and
+/// exits with 0.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Name of the client, see `sprag config clients`
+    /// Name of the client (see `sprag config clients`)
     client: String,
-    /// Name of the event, for clients whose payload does not say it
+    /// Name of the event, for clients whose payload does not contain it
     event: Option<String>,
-    /// Judge the event without writing anything down
+    /// Print the reply, and change nothing
     #[arg(long)]
     dry_run: bool,
 }

@@ -1,18 +1,18 @@
-//! `sprag mcp`: the memory of this project as a server for agents.
+//! `sprag mcp`: serves the memory of this project to agents.
 
 use sprag_host::mcp;
 use sprag_host::sys::env::Env;
 
 use crate::commands::{CommandCx, CommandEnd, CommandResult};
 
-/// Serve the memory of this project to an agent, over MCP on stdin and stdout
+/// Serve the memory of this project to an agent (MCP on stdin and stdout)
 ///
-/// Started by clients: `sprag init --mcp` tells them. It ends when its input does. Tools: search, record,
-/// record_lesson, observe, answer, outcome. What an agent may do depends on its role: the session's own agent
-/// all of it, one that was started for a purpose searches, observes and tells outcomes.
+/// Clients start this server; `sprag init --mcp` adds it to their settings. Tools: search, record,
+/// record_lesson, observe, answer, outcome. Agents that Sprag started may only search, observe and report
+/// outcomes.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// What tells the role of an agent that Sprag has started
+    /// Token for the role of an agent that Sprag started
     #[arg(long, value_name = "TOKEN")]
     token: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! `sprag supervise`: the keeper of one session's agent. The daemon starts it; it outlives the daemon.
+//! `sprag supervise`: the supervisor of one agent session. The daemon starts it; it outlives the daemon.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,22 +10,22 @@ use crate::commands::{CommandCx, CommandEnd, CommandResult};
 use crate::failure::Failure;
 use crate::output;
 
-/// Keep the agent of one session of a plan (the daemon starts this)
+/// Supervise one agent session of a plan (the daemon starts this command)
 ///
-/// Starts what the session's folder asks for, keeps what it prints, ends it at its deadline or when told to,
-/// with everything it has started, and records how it went. A session is never run twice.
+/// Starts the agent that the session directory describes and stores its output. Ends the agent and its child
+/// processes at the deadline or on request, and records the exit. A session never runs twice.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Folder of the session
+    /// Session directory
     #[arg(required_unless_present = "as_agent_of")]
     folder: Option<PathBuf>,
     /// Become the agent of the supervisor with this process number
     #[arg(long, value_name = "PID", conflicts_with = "folder", requires = "command", hide = true)]
     as_agent_of: Option<i32>,
-    /// Within the walls that are on record in this folder
+    /// Run inside the sandbox that this directory describes
     #[arg(long, value_name = "FOLDER", requires = "as_agent_of", hide = true)]
     within: Option<PathBuf>,
-    /// Let connections go through this port alone
+    /// Allow connections through this port only
     #[arg(long, value_name = "PORT", requires = "within", hide = true)]
     through: Option<u16>,
     #[arg(last = true, hide = true)]
@@ -41,7 +41,7 @@ pub(crate) fn run(args: Args, _cx: &CommandCx) -> CommandResult {
     }
     let folder = args.folder.unwrap_or_default();
     let failed = |error| Failure::io("supervise", &folder, &error);
-    match agent::supervise(&folder, &RealDisk, || output::line("taken on")).map_err(failed)? {
+    match agent::supervise(&folder, &RealDisk, || output::line("started")).map_err(failed)? {
         agent::Supervised::Ended(_) => Ok(CommandEnd::Done),
         agent::Supervised::Taken | agent::Supervised::Lost => Ok(CommandEnd::No),
     }
