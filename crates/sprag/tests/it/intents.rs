@@ -277,14 +277,14 @@ fn an_intent_is_done_when_checks_and_a_person_say_so() {
     let done = || sandbox.run(&["intent", "done", "AUTH", "--session", "s"]);
     let unmet = done();
     assert_eq!(unmet.code, 1);
-    assert!(unmet.stderr.contains("`it works` wants a person's word"), "{}", unmet.stderr);
-    // Accepting is for people only.
+    assert!(unmet.stderr.contains("`it works` needs a person"), "{}", unmet.stderr);
+    // Accepting is a person's.
     assert_eq!(sandbox.run(&["intent", "accept", "AUTH"]).code, 1);
     assert_eq!(at_terminal(&sandbox, &["intent", "accept", "AUTH", "--criterion", "9"]).0, 1);
     assert_eq!(at_terminal(&sandbox, &["intent", "accept", "AUTH"]).0, 0);
     let failed = done();
     assert_eq!(failed.code, 1);
-    assert!(failed.stderr.contains("check `AUTH:tests` ended with 1"), "{}", failed.stderr);
+    assert!(failed.stderr.contains("check `AUTH:tests` failed with exit code 1"), "{}", failed.stderr);
     sandbox.write("src/auth/ok", "");
     let ran = done();
     assert_eq!(ran.code, 0, "{}", ran.told(&sandbox));
@@ -308,7 +308,7 @@ fn an_intent_is_done_when_checks_and_a_person_say_so() {
     at_terminal(&sandbox, &["intent", "accept", "AUTH"]);
     let forbidden = done();
     assert_eq!(forbidden.code, 1);
-    assert!(forbidden.stderr.contains("is not run: rule `core."), "{}", forbidden.stderr);
+    assert!(forbidden.stderr.contains("did not run: rule `core."), "{}", forbidden.stderr);
 }
 
 #[test]
@@ -331,7 +331,7 @@ fn a_person_widens_a_scope() {
 fn a_file_of_intents_is_begun_and_looked_at() {
     let sandbox = Sandbox::new().of_a_person();
     let new = sandbox.run(&["intent", "new", "A-1", "--name", "First: one", "--scope", "src/**"]);
-    assert_eq!(new.told(&sandbox), "exit 0\n--- stdout\nintent `A-1` is in `.sprag/intents.yaml`");
+    assert_eq!(new.told(&sandbox), "exit 0\n--- stdout\nadded intent `A-1` to `.sprag/intents.yaml`");
     assert_eq!(sandbox.run(&["intent", "new", "A-1", "--name", "x"]).code, 1);
     assert_eq!(sandbox.run(&["intent", "new", "a b", "--name", "x"]).code, 2);
     assert_eq!(sandbox.run(&["intent", "new", "A-2", "--name", "x", "--scope", "/x"]).code, 2);
@@ -340,10 +340,7 @@ fn a_file_of_intents_is_begun_and_looked_at() {
         sandbox.run(&["intent", "list"]).stdout,
         "ID   STATUS       NAME        SCOPE\nA-1  NOT_STARTED  First: one  src/**\nA-2  NOT_STARTED  Second\n"
     );
-    assert_eq!(
-        sandbox.run(&["intent", "check"]).told(&sandbox),
-        "exit 0\n--- stdout\n2 intents, nothing wrong"
-    );
+    assert_eq!(sandbox.run(&["intent", "check"]).told(&sandbox), "exit 0\n--- stdout\n2 intents, no errors");
     sandbox.write(
         ".sprag/intents.yaml",
         "active_intents:\n  - id: A\n    owned_scope: [../x]\n  - id: A\n    color: red\n",

@@ -33,13 +33,13 @@ fn a_fresh_repository_has_nothing_to_say() {
     assert_snapshot!(sandbox.run(&["session", "list"]).told(&sandbox), @r"
     exit 0
     --- stdout
-    no session has been seen here yet
+    no sessions here yet
       next: sprag doctor
     ");
     assert_snapshot!(sandbox.run(&["debt", "list"]).told(&sandbox), @r"
     exit 0
     --- stdout
-    no debts
+    no open debts
     ");
 }
 
@@ -89,9 +89,9 @@ fn debts_are_listed_and_cleared() {
     assert_snapshot!(sandbox.run(&["debt", "list"]).told(&sandbox), @r"
     exit 0
     --- stdout
-    d-c9756b6e  integrity  TIME  left when the session ended
-      conflict markers in `a.txt:2`
-      next: mend the files in a session
+    d-c9756b6e  integrity  TIME  open when the session ended
+      conflict markers are left in `a.txt:2`
+      next: fix the files in a session
       next: sprag debt clear d-c9756b6e --reason TEXT
     ");
     assert_snapshot!(sandbox.run(&["debt", "clear", "d-1", "--reason", "r"]).told(&sandbox), @r"
@@ -136,7 +136,7 @@ fn a_session_is_found_or_the_candidates_are_named() {
     assert_snapshot!(sandbox.run(&["observe", "x"]).told(&sandbox), @r"
     exit 1
     --- stderr
-    sprag: no session is live in this worktree
+    sprag: no live session in this worktree
       next: sprag session list
     ");
     sandbox.bash("s-2", "make");
@@ -145,7 +145,7 @@ fn a_session_is_found_or_the_candidates_are_named() {
     assert_snapshot!(sandbox.run(&["observe", "x"]).told(&sandbox), @r"
     exit 1
     --- stderr
-    sprag: which session is meant: `s-2`, `s-3`? name one by its id
+    sprag: several sessions match: `s-2`, `s-3`; give the id of one
       next: sprag session list
     ");
     assert_eq!(sandbox.json(&["observe", "x", "--session", "s-3", "--json"])["delivery"], "recorded");
@@ -170,22 +170,22 @@ fn words_are_refused_where_there_are_none_or_too_many() {
     let before = stored_lines(&sandbox.store()).len();
     let long = |count| "é".repeat(count);
     for (args, wanted) in [
-        (&["observe", ""][..], "the note is empty; it takes one to 2000\n  next: sprag help observe\n"),
-        (&["observe", " \n"], "the note is empty; it takes one to 2000\n  next: sprag help observe\n"),
+        (&["observe", ""][..], "the note is empty; allowed are 1 to 2000\n  next: sprag help observe\n"),
+        (&["observe", " \n"], "the note is empty; allowed are 1 to 2000\n  next: sprag help observe\n"),
         (
             &["observe", &long(2001)],
-            "the note has 2001 characters; it takes one to 2000\n  next: sprag help observe\n",
+            "the note has 2001 characters; allowed are 1 to 2000\n  next: sprag help observe\n",
         ),
-        (&["skip", ""], "the reason is empty; it takes one to 500\n  next: sprag help skip\n"),
+        (&["skip", ""], "the reason is empty; allowed are 1 to 500\n  next: sprag help skip\n"),
         (
             &["skip", &long(501)],
-            "the reason has 501 characters; it takes one to 500\n  next: sprag help skip\n",
+            "the reason has 501 characters; allowed are 1 to 500\n  next: sprag help skip\n",
         ),
-        (&["ref", "x", "--how", ""], "`--how` is empty; it takes one to 500\n  next: sprag help ref\n"),
-        (&["ref", "", "--how", "x"], "an id is empty; it takes one to 64\n  next: sprag help ref\n"),
+        (&["ref", "x", "--how", ""], "`--how` is empty; allowed are 1 to 500\n  next: sprag help ref\n"),
+        (&["ref", "", "--how", "x"], "an id is empty; allowed are 1 to 64\n  next: sprag help ref\n"),
         (
             &["decide", "COMPLETE", "--summary", "", "--token", "x"],
-            "`--summary` is empty; it takes one to 500\n  next: sprag help decide\n",
+            "`--summary` is empty; allowed are 1 to 500\n  next: sprag help decide\n",
         ),
     ] {
         let ran = sandbox.run(args);
@@ -309,7 +309,7 @@ fn configuration_shows_where_every_value_comes_from() {
     --- stdout
     user     ROOT/home/.config/sprag/config.toml
     project  ROOT/project/.sprag/config.toml
-    local    ROOT/project/.sprag/local.toml (not there)
+    local    ROOT/project/.sprag/local.toml (missing)
     ");
 }
 
@@ -428,7 +428,7 @@ fn the_demo_runs_a_plan_with_a_crash_and_a_conflict() {
     assert_eq!(told.map(count), [1, 1, 4], "{}", ran.stdout);
     let figures = "by 6 agents: 1 crashed and was replaced, 1 resolved a conflict";
     assert_eq!(count(figures), 1, "{}", ran.stdout);
-    assert_eq!(count("`main` is at `"), 1, "{}", ran.stdout);
+    assert_eq!(count("moved `main` to `"), 1, "{}", ran.stdout);
     assert!(ran.stdout.contains("  english: Hello\n  german: Hallo\n"), "{}", ran.stdout);
 }
 
@@ -456,13 +456,24 @@ fn the_demo_shows_the_main_job_and_touches_nothing() {
     ];
     let ran = sandbox.run(&["demo"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert!(short.iter().all(|part| ran.stdout.contains(part)), "{}", ran.stdout);
-    assert_eq!(ran.stdout.matches("holds the stop").count(), 4, "{}", ran.stdout);
-    assert!(ran.stdout.lines().count() <= 60, "{}", ran.stdout);
-    let ran = sandbox.run(&["demo", "--full"]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert!(short.iter().chain(&full).all(|part| ran.stdout.contains(part)), "{}", ran.stdout);
-    assert_eq!(ran.stdout.matches("holds the stop").count(), 7, "{}", ran.stdout);
+    for part in [
+        "held     sprag: conflict markers are left in `greeting.txt:1`",
+        "denied   sprag:",
+        "told     sprag: debt",
+        "held     sprag: a review is due",
+        "denied   sprag: the author cannot approve its own work",
+        "held     sprag: the review found issues: Eve is greeted twice",
+        "held     sprag: reflect before you stop",
+        "a reviewer says COMPLETE",
+        "denied   sprag: You must cite a valid active Intent ID.",
+        "denied   sprag: `notes.txt` is outside the scope of intent `GREET`.",
+        "greetings.txt` is not as this session saw it: session `session-5` wrote it",
+        "GREET   ai  ",
+        "no open debts",
+    ] {
+        assert!(ran.stdout.contains(part), "{part}\n{}", ran.stdout);
+    }
+    assert_eq!(ran.stdout.matches("    held  ").count(), 7, "{}", ran.stdout);
     assert!(!sandbox.store().exists());
     assert_eq!(fs::read_dir(&sandbox.home).unwrap().count(), 0);
 }

@@ -33,7 +33,7 @@ fn without_a_terminal_they_are_refused() {
         assert_eq!(ran.code, 1, "{args:?}");
         assert_eq!(
             ran.stderr,
-            "sprag: this is for a person at a terminal, and there is none\n  next: run it yourself in a terminal\n"
+            "sprag: people only: this command needs a terminal on stdin\n  next: run it yourself in a terminal\n"
         );
     }
     assert_eq!(sandbox.json(&["status", "--json"])["off"], Value::Null);
@@ -65,10 +65,8 @@ fn below_an_agent_they_are_refused_even_at_a_terminal() {
     assert!(recorded.exists(), "the caller of a hook is remembered");
     let (code, told) = at_terminal(&sandbox, &["off"]);
     assert_eq!(code, 1);
-    assert!(told.starts_with(&format!(
-        "sprag: this is for a person, and it was started below an agent (process {me})\n"
-    )));
-    // A process with the same id but another start is another process.
+    assert!(told.starts_with(&format!("sprag: people only: an agent started this command (process {me})\n")));
+    // Another process with that number is another process.
     fs::write(&recorded, "1").unwrap();
     fs::remove_dir_all(sandbox.store().join("journal")).unwrap();
     assert_eq!(at_terminal(&sandbox, &["off"]).0, 0);
@@ -115,7 +113,7 @@ fn another_home_makes_no_person_of_an_agent() {
         ] {
             let (code, told) = at_terminal(&sandbox, args);
             assert_eq!(code, 1, "{name} {args:?}: {told}");
-            assert!(told.contains("started below an agent"), "{name} {args:?}: {told}");
+            assert!(told.contains("an agent started this command"), "{name} {args:?}: {told}");
         }
         sandbox.vars.pop();
     }
@@ -130,7 +128,10 @@ fn trust_is_bound_to_the_content() {
     let blocks = || sandbox.json(&["config", "get", "circuit_breaker.max_blocks", "--json"])["value"].clone();
     assert_eq!(blocks(), 3);
     let (code, told) = at_terminal(&sandbox, &["trust"]);
-    assert_eq!((code, told.as_str()), (0, "`ROOT/project/.sprag/config.toml`: trusted as it is now\n"));
+    assert_eq!(
+        (code, told.as_str()),
+        (0, "`ROOT/project/.sprag/config.toml`: trusted with its current content\n")
+    );
     assert_eq!(blocks(), 1);
     fs::write(&config, "[circuit_breaker]\nmax_blocks = 2\n").unwrap();
     assert_eq!(blocks(), 3, "a changed file needs it again");

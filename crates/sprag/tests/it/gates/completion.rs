@@ -186,7 +186,7 @@ fn verify_without_checks_says_how_to_add_one() {
     exit 2
     --- stderr
     sprag: no check is configured
-      next: add to `config.toml` (`sprag config path`), with a command of yours:
+      next: add a check to `config.toml` (see `sprag config path`):
     [[completion.check]]
     name = "tests"
     command = "make test"
@@ -209,8 +209,8 @@ fn verify_tells_what_it_found() {
         line 7: bad
     check `fast` passed
     failed (standard)
-      next: fix what is reported, then run `sprag verify` again
-    told session `s`
+      next: fix the failed checks, then run `sprag verify` again
+    reported to session `s`
     ");
     let found = sandbox.json(&["verify", "--json"]);
     assert_eq!((&found["v"], &found["status"]), (&json!(1), &json!("failed")));
@@ -219,7 +219,11 @@ fn verify_tells_what_it_found() {
     assert_eq!(found["next_steps"][0], "fix the failures that `unit` reports, then stop again");
     let ran = sandbox.run(&["verify", "--profile", "quick"]);
     assert_eq!(ran.code, 0);
-    assert!(ran.stdout.ends_with("did not tell session `s`: it has to pass `standard`\n"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.ends_with("not reported to session `s`: the session needs profile `standard`\n"),
+        "{}",
+        ran.stdout
+    );
     assert_eq!(sandbox.run(&["verify", "--profile", "deep"]).code, 1);
     assert_eq!(sandbox.run(&["verify", "--profile", "thorough"]).code, 2);
     assert_eq!(sandbox.run(&["verify", "--session", "nobody"]).code, 1);
@@ -237,7 +241,8 @@ fn a_session_is_not_told_of_another_worktree() {
     let ran = sandbox.command(SPRAG).args(["verify", "--session", "s"]).current_dir(other).output().unwrap();
     let told = String::from_utf8(ran.stdout).unwrap();
     assert!(
-        ran.status.success() && told.ends_with("did not tell session `s`: it works in another place\n"),
+        ran.status.success()
+            && told.ends_with("not reported to session `s`: the session works in another directory\n"),
         "{told}"
     );
     assert!(stop(&sandbox, "s", "Hm.").contains("check `unit` failed"));

@@ -165,7 +165,7 @@ fn a_person_lets_one_call_through_once() {
     assert_eq!(at_terminal(&sandbox, &["approve", "nope"]).0, 1);
     assert_eq!(
         at_terminal(&sandbox, &["approve", &code]).1,
-        "`git reset --hard HEAD~1` may run once within ten minutes: tell the agent to try again\n"
+        "`git reset --hard HEAD~1` may run once within ten minutes; tell the agent to try again\n"
     );
     assert_eq!(told(&bash("s", "git reset --hard HEAD~2")), denies("core.git-reset"));
     assert_eq!(told(&bash("other", "git reset --hard HEAD~1")), denies("core.git-reset"));

@@ -181,7 +181,7 @@ fn without_a_home_there_still_is_the_repository() {
     assert_eq!(stored_lines(&sandbox.store()).len(), 1);
 
     let outside = Sandbox::without_git();
-    assert_eq!(warning(&run(&outside)), "sprag: there is no home directory; set HOME or SPRAG_HOME");
+    assert_eq!(warning(&run(&outside)), "sprag: no home directory; set `HOME` or `SPRAG_HOME`");
     assert_eq!(fs::read_dir(&outside.project).unwrap().count(), 0);
 }
 
@@ -236,7 +236,7 @@ fn a_store_that_cannot_be_written_passes_with_a_warning() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.store(), "in the way").unwrap();
     let reply = sandbox.bash("s", "make");
-    assert!(warning(&reply).contains("nothing can be written to"), "{reply}");
+    assert!(warning(&reply).contains("cannot write to"), "{reply}");
     sandbox.write("a.txt", CONFLICT);
     assert_eq!(
         sandbox.event("s", "Stop", json!({})).get("decision"),
@@ -254,7 +254,7 @@ fn a_full_disk_passes_with_a_warning() {
     // Every write to this link fails with ENOSPC.
     std::os::unix::fs::symlink("/dev/full", sandbox.journal("s")).unwrap();
     let reply = sandbox.bash("s", "make");
-    assert!(warning(&reply).contains("nothing can be written"), "{reply}");
+    assert!(warning(&reply).contains("cannot write to"), "{reply}");
     let denied = sandbox.bash("s", "rm -rf .git/sprag");
     assert_eq!(denied["hookSpecificOutput"]["permissionDecision"], "deny");
 }

@@ -331,7 +331,7 @@ fn the_users_own_settings_of_sprag_are_protected_too() {
     ] {
         let ran = sandbox.run(args);
         assert_eq!(ran.code, 1, "an agent's process may not: {}", ran.stderr);
-        assert!(ran.stderr.contains("below an agent"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("an agent started this command"), "{}", ran.stderr);
     }
 }
 

@@ -30,11 +30,11 @@ fn an_import_is_shown_then_written_then_known() {
     --- stdout
     + pitfall  Avoid N+1 queries in the dashboard
     + domain  Mine alone and nobody else's
-    2 new, 2 uses, 0 known, 1 not taken over, from 2 files
+    2 new, 2 uses, 0 known, 1 not imported, from 2 files
     nothing was written
       next: sprag memory import grove . --apply
     --- stderr
-    not taken over: rubbish: not JSON
+    not imported: rubbish: not JSON
     ");
     assert_eq!(stored_lines(&sandbox.store()), Vec::<String>::new());
     let applied = sandbox.json(&["memory", "import", "grove", ".", "--apply", "--json"]);
@@ -171,5 +171,5 @@ fn a_path_that_leads_nowhere_is_the_callers_mistake() {
     let sandbox = Sandbox::new();
     let ran = sandbox.run(&["memory", "import", "grove", "no/such/file.md"]);
     assert_eq!(ran.code, 2, "{}", ran.stderr);
-    assert!(ran.stderr.contains("there is nothing at") && ran.stderr.contains("next: "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("does not exist") && ran.stderr.contains("next: "), "{}", ran.stderr);
 }

@@ -182,7 +182,7 @@ fn a_learning_lives_and_ends() {
     }
     // Learnings of the same minute share the start of their ids.
     let both = sandbox.run(&["memory", "show", &first[..6]]);
-    assert!(both.code == 1 && both.stderr.contains("which learning is meant"), "{}", both.stderr);
+    assert!(both.code == 1 && both.stderr.contains("matches several learnings"), "{}", both.stderr);
     let told = sandbox.run(&["memory", "show", &second]).stdout;
     assert!(told.contains("prices are stored") && told.contains("category       domain"), "{told}");
 }

@@ -172,12 +172,12 @@ fn the_counts_are_told_in_eighty_columns() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     for says in [
         "learnings   2 active, 0 stale, 0 archived, 0 superseded\n",
-        "write gate  2 of 3 candidates kept (67 %); out: specificity 1\n",
+        "write gate  2 of 3 candidates kept (67%); rejected: specificity 1\n",
         "used        ",
-        "pitfall   2      0      1     0        6          14 %\n",
+        "pitfall   2      0      1     0        6          14%\n",
         "tool calls               -               2.0\n",
         "retries                  -               1.0\n",
-        "most useful\nbbbbbbbb       25 %  orders close at midnight\n",
+        "most useful\nbbbbbbbb        25%  orders close at midnight\n",
         "DecayWarning: `aaaaaaaa` (the cache is keyed by path alone) is due to be archived: ",
         "  next: if it is still true, run `sprag memory verify aaaaaaaa`\n",
     ] {
@@ -411,7 +411,7 @@ fn past_sessions_are_read_once_and_what_they_taught_is_never_sure() {
 fn a_setting_is_changed_by_a_person_alone() {
     let sandbox = Sandbox::new();
     assert_eq!(sandbox.run(&["memory", "stats"]).code, 0);
-    assert!(sandbox.run(&["memory", "stats", "--apply"]).stdout.starts_with("no setting would help"));
+    assert!(sandbox.run(&["memory", "stats", "--apply"]).stdout.starts_with("no suggested settings"));
     logged(
         &sandbox,
         3,
@@ -422,7 +422,7 @@ fn a_setting_is_changed_by_a_person_alone() {
     learned(&sandbox, 2, "aaaaaaaa", "the cache is keyed by path alone");
     let ran = sandbox.run(&["memory", "stats", "--apply"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
-    assert!(ran.stderr.contains("this is for a person at a terminal"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("people only: this command needs a terminal"), "{}", ran.stderr);
     assert!(
         sandbox
             .run(&["memory", "stats"])

@@ -40,16 +40,16 @@ fn a_new_plan_has_nothing_wrong() {
     let ran = sandbox.run(&["plan", "new", "shop"]);
     assert_eq!(
         ran.told(&sandbox),
-        "exit 0\n--- stdout\nplan `shop` is in `plans/shop.md`\n  next: sprag plan check plans/shop.md"
+        "exit 0\n--- stdout\nwrote plan `shop` to `plans/shop.md`\n  next: sprag plan check plans/shop.md"
     );
     let ran = sandbox.run(&["plan", "check", "plans/shop.md", "--strict"]);
-    assert_eq!(ran.told(&sandbox), "exit 0\n--- stdout\nplan `shop`: 3 stages, nothing wrong");
-    // `plan new` does not overwrite a file.
+    assert_eq!(ran.told(&sandbox), "exit 0\n--- stdout\nplan `shop`: 3 stages, no problems");
+    // It is not written over.
     sandbox.write("plans/shop.md", "mine");
     let ran = sandbox.run(&["plan", "new", "shop"]);
     assert_eq!(
         ran.told(&sandbox),
-        "exit 1\n--- stderr\nsprag: there is a file `plans/shop.md` already\n  next: sprag plan check plans/shop.md"
+        "exit 1\n--- stderr\nsprag: file `plans/shop.md` already exists\n  next: sprag plan check plans/shop.md"
     );
     assert_eq!(fs::read_to_string(sandbox.project.join("plans/shop.md")).unwrap(), "mine");
     assert_eq!(sandbox.run(&["plan", "new", "My Shop"]).code, 2);
@@ -151,7 +151,7 @@ fn a_graph_by_levels_and_for_those_who_draw() {
         ran.told(&sandbox),
         "exit 0\n--- stdout\n\
         level 0\n  model\n  words\nlevel 1\n  view <- model\nlevel 2\n  all <- view, words\n\
-        critical path: model -> view -> all\n3 of 4 stages are on it; 2 could run at once, 2 may"
+        critical path: model -> view -> all\n3 of 4 stages are on it; 2 could run at the same time, the limit is 2"
     );
     let graph = sandbox.json(&["plan", "graph", "plan.md", "--json"]);
     assert_eq!(graph["levels"], json!([["model", "words"], ["view"], ["all"]]));

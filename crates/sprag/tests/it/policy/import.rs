@@ -164,7 +164,7 @@ fn an_import_is_written_and_replaced() {
     + claude-ask-mcp-github
     + claude-allow-bash-git-log
     + claude-allow-edit-docs
-    4 rules in `ROOT/home/.config/sprag/policy/imported-claude.toml`
+    wrote 4 rules to `ROOT/home/.config/sprag/policy/imported-claude.toml`
     --- stderr
     ROOT/home/.claude/settings.json:4: not imported: `Bash(curl * | sh)`: only plain words of one command are supported: `|`
     ROOT/home/.claude/settings.json:3: not imported: `Bash(npm run test:*)`: an allow rule cannot cover unread code: npm run test

@@ -113,7 +113,7 @@ fn what_is_noted_is_recited_to_the_next_agent_and_remembered_once_merged() {
     assert_eq!(summaries, ["parse_header in src/parser.rs reads bytes and never UTF-8"], "{kept}");
     assert!(kept.to_string().contains("stage.p.a"), "whose it was is on record: {kept}");
     let again = desk.sandbox.run(&["memory", "distill"]);
-    assert_eq!(again.stdout, "0 notes: 0 kept, 0 not\n", "each is handed in once: {}", again.stderr);
+    assert_eq!(again.stdout, "0 notes: 0 kept, 0 not kept\n", "each is handed in once: {}", again.stderr);
 }
 
 #[test]
@@ -124,11 +124,7 @@ fn a_note_belongs_to_a_stage_that_is_run_here() {
     assert!(nowhere.stderr.contains("next: sprag note TEXT --stage STAGE"), "{}", nowhere.stderr);
     let unknown = desk.sandbox.run(&["note", "something", "--stage", "a"]);
     assert_eq!(unknown.code, 1);
-    assert!(
-        unknown.stderr.contains("no plan that was run in this clone has a stage `a`"),
-        "{}",
-        unknown.stderr
-    );
+    assert!(unknown.stderr.contains("no run in this clone has a stage `a`"), "{}", unknown.stderr);
     let other =
         format!("{SPRAG} note 'for you' --stage b 2>{}/said || true; echo a >a", desk.sandbox.home.display());
     desk.plan(&[
@@ -137,7 +133,7 @@ fn a_note_belongs_to_a_stage_that_is_run_here() {
     ]);
     assert_eq!(desk.run().code, 0);
     let said = fs::read_to_string(desk.sandbox.home.join("said")).unwrap();
-    assert!(said.contains("this is the agent of stage `a`, and `b` is another's"), "{said}");
+    assert!(said.contains("this agent works on stage `a`; it cannot report on `b`"), "{said}");
     assert_eq!(desk.sandbox.run(&["handoff", "show", "b"]).code, 1);
 }
 
@@ -219,19 +215,23 @@ fn a_handoff_is_written_in_either_form_and_what_is_wrong_with_one_is_told() {
     assert!(desk.sandbox.run(&["handoff", "show", "a", "--number", "1"]).stdout.contains("look"));
     let bad = write("version: 2\ncommits: {a: [b]}\n");
     assert_eq!(bad.code, 1);
-    assert!(bad.stderr.contains("the handoff cannot be read at 2:10: expected a text"), "{}", bad.stderr);
+    assert!(
+        bad.stderr.contains("cannot read the handoff: line 2, column 10: expected a text"),
+        "{}",
+        bad.stderr
+    );
     assert_eq!(write("").code, 2);
     let told = |args: &[&str]| desk.sandbox.run(args).stderr;
     assert_snapshot!(told(&["handoff", "show", "a", "--number", "7"]), @"
-    sprag: stage `a` has no handoff 7; its last one is 2
+    sprag: stage `a` has no handoff 7; the last one is 2
       next: sprag handoff show a --number 2
     ");
     assert_snapshot!(told(&["handoff", "show", "b"]), @"
-    sprag: no plan that was run in this clone has a stage `b`; there are `a`
+    sprag: no run in this clone has a stage `b`; known stages: `a`
       next: sprag run graph
     ");
     assert_snapshot!(told(&["handoff", "show"]), @"
-    sprag: no stage is worked at here, and none is named
+    sprag: no stage given; only an agent of a run may omit it
       next: sprag handoff show STAGE
     ");
     // The stage is merged and its worktree is removed: files in another directory do not belong to it.

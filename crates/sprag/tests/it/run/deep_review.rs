@@ -241,7 +241,7 @@ fn what_a_reviewer_costs_is_part_of_the_budget() {
         let mut reviewers = sessions.filter(|it| it.file_name().to_string_lossy().contains(".review."));
         let site = SessionDir::at(&reviewers.next().unwrap().path());
         assert_eq!(site.keeper(), None, "nobody is taken for it who is below the daemon");
-        assert_eq!(deep.sprag(&["run", "repair"]).stdout, "nothing is left over\n");
+        assert_eq!(deep.sprag(&["run", "repair"]).stdout, "no leftovers\n");
     }
 }
 

@@ -43,7 +43,7 @@ fn what_others_commit_and_what_does_not_go_is_told_and_the_target_is_left_alone(
     assert_eq!(desk.runs("a"), 4, "three sessions have tried in vain to bring both together");
     let review = desk.sandbox.run(&["stage", "review", "@p-1"]);
     assert!(review.stdout.contains("README"), "{}", review.stdout);
-    assert!(stderr.contains("`main` has commits that do not go with the trunk: `README`"), "{stderr}");
+    assert!(stderr.contains("`main` has commits that conflict with the trunk: `README`"), "{stderr}");
     assert_eq!(desk.git("rev-parse main"), theirs);
     assert_eq!((desk.on_trunk("README"), desk.on_trunk("b")), ("ours".to_owned(), "b".to_owned()));
 }
@@ -122,7 +122,7 @@ fn a_target_that_was_rewritten_is_not_moved_on() {
     pipe.go_on();
     let (code, _, stderr) = desk.ended(run);
     assert_eq!(code, 0);
-    assert!(stderr.contains("`main` does not have any more what it had"), "{stderr}");
+    assert!(stderr.contains("`main` lost commits that it had"), "{stderr}");
     assert_eq!(desk.git("rev-parse main"), now, "what was taken from it is not brought back");
     assert_eq!(desk.on_trunk("a"), "a");
 }
@@ -219,7 +219,7 @@ fn a_disk_that_is_full_ends_the_run_with_a_word_and_loses_nothing() {
         let output = desk.sandbox.command("sh").args(["-c", &script]).output().unwrap();
         if output.status.code() != Some(0) {
             let told = String::from_utf8_lossy(&output.stderr);
-            assert!(told.contains("cannot be written down: File too large"), "{told}");
+            assert!(told.contains("cannot write the run's records: File too large"), "{told}");
             full += 1;
         }
     }
@@ -253,10 +253,10 @@ fn merged_is_what_git_has_and_not_what_was_written_down() {
         fs::write(&log, records.replace(&first, &commit)).unwrap();
         let ran = desk.run();
         assert_eq!(ran.code, 1, "{}", ran.stderr);
-        assert!(ran.stderr.contains("stages that count as merged are not in the trunk"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("is missing or lacks stages that were merged"), "{}", ran.stderr);
     }
     fs::write(&log, records).unwrap();
-    assert!(!desk.run().stderr.contains("count as merged"));
+    assert!(!desk.run().stderr.contains("stages that were merged"));
 }
 
 #[test]
@@ -309,11 +309,7 @@ fn two_plans_do_not_share_a_stage_and_a_new_run_does_not_start_on_an_old_branch(
     fs::write(&plan, text.replace("name: p", "name: q")).unwrap();
     let ran = desk.run();
     assert_eq!(ran.code, 1);
-    assert!(
-        ran.stderr.contains("the run of plan `p`, which is not over, has a stage `a`, too"),
-        "{}",
-        ran.stderr
-    );
+    assert!(ran.stderr.contains("the unfinished run of plan `p` also has a stage `a`"), "{}", ran.stderr);
     assert_eq!(desk.sandbox.run(&["stage", "skip", "a", "--why", "enough"]).code, 0);
     fs::write(&plan, text).unwrap();
     assert_eq!(desk.run().code, 0, "what is left of it is cleared away");

@@ -58,11 +58,11 @@ fn where_the_target_has_followed_nobody_is_told_to_land() {
     desk.git("checkout -q -b elsewhere");
     desk.plan(&[desk.stage("a", &[], "echo a >a", "test -f a")]);
     let ran = desk.run();
-    assert!(ran.stdout.ends_with("`main` has all that was merged\n"), "{}", ran.stdout);
+    assert!(ran.stdout.ends_with("`main` has all merged work\n"), "{}", ran.stdout);
     let shown = desk.sandbox.run(&["stage", "review", "a"]).stdout;
     assert!(shown.starts_with("stage `a` of plan `p` is done\n"), "{shown}");
     let unknown = desk.sandbox.run(&["stage", "review", "b"]).stderr;
-    assert!(unknown.contains("has a stage `b`; there are `a`\n"), "{unknown}");
+    assert!(unknown.contains("has a stage `b`; known stages: `a`\n"), "{unknown}");
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn two_runs_at_once_are_one_too_many_and_a_stage_stays_in_its_scope() {
     assert_eq!(fs::read_to_string(&pipe).unwrap(), "up\n");
     let second = desk.run();
     assert_eq!(second.code, 1);
-    assert!(second.stderr.contains("plan `p` is being run in this clone already"), "{}", second.stderr);
+    assert!(second.stderr.contains("plan `p` already runs in this clone"), "{}", second.stderr);
     fs::write(&pipe, "go\n").unwrap();
     // After each rejection the agent does the same again, so the pipe must be served each time.
     for _ in 0..3 {

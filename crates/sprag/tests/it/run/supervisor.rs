@@ -205,7 +205,7 @@ fn an_agent_is_not_started_where_it_was_not_sent() {
     let site = desk.ask("s3", &missing);
     assert_eq!(desk.supervise("s3"), 0);
     assert_eq!(exit_of(&site), (ExitStatus::Code(1), EndedBy::Itself));
-    assert!(word(&site.err()).contains("the agent `no-such-agent` cannot be started"));
+    assert!(word(&site.err()).contains("cannot start the agent `no-such-agent`"));
     assert!(!desk.sandbox.project.join("ran").exists());
 }
 

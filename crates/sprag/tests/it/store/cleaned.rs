@@ -51,7 +51,7 @@ fn a_run_that_is_over_goes_when_it_is_old_and_its_plan_can_be_run_again() {
     assert_eq!(before.2, "refs/sprag/p/cand/1\nrefs/sprag/p/trunk");
     assert_eq!(
         desk.sandbox.run(&["store", "clean", "--dry-run"]).stdout,
-        "nothing to sweep\n",
+        "nothing to remove\n",
         "it is too young"
     );
     grow_old(&desk);
@@ -69,14 +69,14 @@ fn a_run_that_is_over_goes_when_it_is_old_and_its_plan_can_be_run_again() {
     let id = desk.run_id();
     let swept = desk.sandbox.run(&["store", "clean"]);
     assert_eq!(swept.code, 0, "{}", swept.stderr);
-    let told = format!("removed run `{id}` of plan `p`, which is over, with 2 folders\n");
+    let told = format!("removed finished run `{id}` of plan `p` with 2 directories\n");
     assert!(swept.stdout.starts_with(&told), "{}", swept.stdout);
     let after = (names(&run.join("plans")), names(&run.join("s")), references(&desk));
     assert_eq!(after, (vec![], vec![], String::new()));
     assert_eq!(names(&run.join("briefs")), Vec::<String>::new());
     assert_eq!(desk.git("show main:a"), "a", "what it has done stays");
-    assert_eq!(desk.sandbox.run(&["store", "clean", "--dry-run"]).stdout, "nothing to sweep\n");
-    assert_eq!(desk.sandbox.run(&["run", "repair"]).stdout, "nothing is left over\n");
+    assert_eq!(desk.sandbox.run(&["store", "clean", "--dry-run"]).stdout, "nothing to remove\n");
+    assert_eq!(desk.sandbox.run(&["run", "repair"]).stdout, "no leftovers\n");
     desk.plan(&[desk.stage("a", &[], "echo again >a", "true")]);
     let ran = desk.run();
     assert_eq!(ran.code, 0, "{}", ran.stderr);
@@ -91,7 +91,7 @@ fn a_run_that_has_not_landed_or_is_not_over_stays() {
     assert_eq!(desk.run().code, 0);
     grow_old(&desk);
     let told = desk.sandbox.run(&["store", "clean"]).stdout;
-    let wanted = "kept: what plan `p` has merged is not on its target\n  next: sprag run land p\n";
+    let wanted = "kept: merged work of plan `p` is not on its target\n  next: sprag run land p\n";
     assert!(told.starts_with(wanted), "{told}");
     assert_eq!(desk.on_trunk("a"), "a");
     assert_eq!(desk.sandbox.run(&["run", "land", "p"]).code, 0);
@@ -206,7 +206,7 @@ fn runs_are_left_alone_while_one_goes_on_and_by_agents() {
     let rule = lock::begin(&run, &RealDisk).unwrap().unwrap();
     let ran = desk.sandbox.run(&["store", "clean"]);
     let pid = std::process::id();
-    let told = format!("runs are left alone: process `{pid}` runs a plan\n  next: sprag run stop\n");
+    let told = format!("runs are skipped: process `{pid}` runs a plan\n  next: sprag run stop\n");
     assert!(ran.stdout.starts_with(&told), "{}", ran.stdout);
     assert_eq!(desk.sandbox.json(&["store", "clean", "--json"])["runs"], json!({"at_work": pid}));
     drop(rule);

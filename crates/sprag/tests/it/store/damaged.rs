@@ -207,5 +207,5 @@ fn of_many_worktrees_none_is_left_and_nothing_in_them_is_lost_whoever_dies() {
     assert_eq!(fs::read_dir(desk.sandbox.project.join(".worktrees")).unwrap().count(), 0);
     assert_eq!(desk.git("for-each-ref refs/heads/sprag refs/sprag/p/salvage"), "");
     assert_eq!(of_run(&desk.run_id()), Vec::<String>::new());
-    assert_eq!(desk.sandbox.run(&["run", "repair"]).stdout, "nothing is left over\n");
+    assert_eq!(desk.sandbox.run(&["run", "repair"]).stdout, "no leftovers\n");
 }

@@ -207,7 +207,7 @@ fn a_change_that_is_not_there_is_an_answer_of_its_own() {
     let sandbox = Sandbox::new();
     let told = sandbox.run(&["trace", "classify", "nowhere"]);
     assert_eq!(told.code, 1);
-    assert!(told.stderr.contains("git cannot tell what changed in `nowhere`"), "{}", told.stderr);
+    assert!(told.stderr.contains("git cannot read the changes of `nowhere`"), "{}", told.stderr);
     assert_eq!(sandbox.run(&["trace", "classify"]).code, 2);
     assert_eq!(sandbox.run(&["trace", "classify", "HEAD", "--jsonl"]).code, 2);
 }

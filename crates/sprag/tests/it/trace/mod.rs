@@ -323,7 +323,7 @@ fn the_commands_tell_people_too() {
     assert!(told(&["trace", "show", &id]).contains("fn a"));
     assert!(told(&["trace", "map"]).contains("src/a.rs"));
     assert!(told(&["trace", "stats"]).contains("INT-1"));
-    assert!(told(&["trace", "verify"]).contains("all are as they were written"));
+    assert!(told(&["trace", "verify"]).contains("all records are unchanged"));
     assert_eq!(told(&["trace", "export"]).lines().count(), 1);
     let map = work.sandbox.json(&["trace", "map", "INT-1", "--json"]);
     assert_eq!(map["intents"][0]["files"][0]["symbols"][0], "fn a");

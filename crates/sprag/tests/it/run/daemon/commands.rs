@@ -16,7 +16,7 @@ fn an_agent_hears_that_its_checks_are_red_and_mends_it_itself() {
     let ran = house.run(&["--wait"]);
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     let told = house.read("heard");
-    assert!(told.starts_with("red:\n- acceptance `grep -q good a`: exit code 1, expected 0"), "{told}");
+    assert!(told.starts_with("failed:\n- acceptance `grep -q good a`: exit code 1, expected 0"), "{told}");
     assert_eq!((desk.runs("a"), desk.on_trunk("a").as_str()), (1, "good"));
 }
 
@@ -37,9 +37,11 @@ fn open_tasks_hold_the_end_and_a_task_is_ticked_by_its_check() {
     let ran = house.run(&["--wait"]);
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     let told = house.read("heard");
-    assert!(told.starts_with("red:\ntasks are open: `t1`, `t2`; do them"), "{told}");
+    assert!(told.starts_with("failed:\ntasks are open: `t1`, `t2`; do them"), "{told}");
     assert!(
-        told.contains("told\nred:\n- acceptance `test -f b`: exit code 1, expected 0\nno\ntold\ntold\n"),
+        told.contains(
+            "recorded\nfailed:\n- acceptance `test -f b`: exit code 1, expected 0\nno\nrecorded\nrecorded\n"
+        ),
         "{told}"
     );
     assert!(told.contains("stage `a` has no such output in the plan"), "{told}");
@@ -86,7 +88,7 @@ fn an_agent_has_no_say_in_what_is_not_its_own_whatever_it_shows() {
     assert_eq!(count("this is for a person to say"), 5, "{told}");
     assert_eq!(count("not the agent of stage `b`"), 2, "{told}");
     assert_eq!(count("this is for an admin to say"), 2, "{told}");
-    assert_eq!(count("this is for a person, and it was started below an agent"), 1, "{told}");
+    assert_eq!(count("people only: an agent started this command"), 1, "{told}");
     for name in ["token", "admin"] {
         let token = std::fs::read_to_string(house.folder().join(name)).unwrap();
         assert!(!token.is_empty() && !told.contains(&token) && !ran.stdout.contains(&token));
@@ -110,7 +112,8 @@ fn a_stage_that_is_blocked_is_retried_while_nobody_runs_it() {
     assert!(nothing.stderr.contains("not possible while stage `a` is blocked"), "{}", nothing.stderr);
     let ran = house.sprag(&["stage", "retry", "a"]);
     assert!(
-        ran.stdout.contains("written down") && ran.stdout.ends_with("next: sprag run resume p\n"),
+        ran.stdout.contains("recorded; takes effect when the run resumes")
+            && ran.stdout.ends_with("next: sprag run resume p\n"),
         "{}",
         ran.stdout
     );
@@ -126,9 +129,13 @@ fn an_agents_word_without_a_daemon_is_refused() {
     sandbox.vars.push(("SPRAG_SESSION".to_owned(), "r.a.1.spawn.0".to_owned()));
     let ran = sandbox.run(&["stage", "complete"]);
     assert_eq!(ran.code, 1);
-    assert!(ran.stderr.contains("an agent's word counts only while one runs"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("the daemon is not running, so this report was not recorded"),
+        "{}",
+        ran.stderr
+    );
     let nobody = house.sprag(&["stage", "retry", "a"]);
-    assert!(nobody.stderr.contains("no run that goes on has a stage `a`"), "{}", nobody.stderr);
+    assert!(nobody.stderr.contains("no unfinished run has a stage `a`"), "{}", nobody.stderr);
     assert_eq!(house.sprag(&["stage", "complete"]).code, 2, "a person names the stage");
 }
 
@@ -146,7 +153,7 @@ fn a_disputed_check_is_given_up_by_a_person_for_that_stage_alone() {
     let told = house.sprag(&["stage", "review", "a"]).stdout;
     assert!(told.contains("check `false` is disputed: it is always red"), "{told}");
     let ran = house.sprag(&["stage", "review", "a", "--accept"]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (0, "green: all checks have passed\n"), "{}", ran.stderr);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "passed: all checks passed\n"), "{}", ran.stderr);
     house.wait();
     assert_eq!((desk.runs("a"), desk.on_trunk("b").as_str()), (1, "b"));
 }
@@ -165,7 +172,7 @@ fn checks_are_passed_by_for_an_admin_alone_and_the_gates_of_the_plan_are_not() {
     assert_eq!(house.sprag(&["stage", "verify", "a", "--bypass"]).code, 2, "with a reason");
     let red = house.sprag(&["stage", "verify", "a"]);
     assert_eq!(red.code, 1);
-    assert!(red.stdout.starts_with("red:\n- acceptance `false`"), "{}", red.stdout);
+    assert!(red.stdout.starts_with("failed:\n- acceptance `false`"), "{}", red.stdout);
     assert!(!gate.exists());
     let ran = house.sprag(&["stage", "verify", "a", "--bypass", "--why", "known"]);
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);

@@ -35,7 +35,7 @@ fn whatever_stops_a_stage_is_told_with_where_it_shows_and_what_can_be_said() {
     let blocked =
         "  next: sprag stage retry a\n  next: sprag stage reset a\n  next: sprag stage skip a --why TEXT\n";
     for (script, more, what) in [
-        ("exit 3", "    retries: 0\n", "its agent has crashed\nits last agent ended with 3\n"),
+        ("exit 3", "    retries: 0\n", "its agent has crashed\nthe last agent ended with exit code 3\n"),
         (
             "true",
             "    setup: ['echo no make >&2; exit 1']\n",
@@ -110,12 +110,7 @@ fn checks_that_a_person_lets_run_again_may_be_green_by_then() {
     assert_eq!(red.code, 1, "{}", red.stdout);
     fs::write(key, "k").unwrap();
     let green = house.sprag(&["stage", "verify", "a"]);
-    assert_eq!(
-        (green.code, green.stdout.as_str()),
-        (0, "green: all checks have passed\n"),
-        "{}",
-        green.stderr
-    );
+    assert_eq!((green.code, green.stdout.as_str()), (0, "passed: all checks passed\n"), "{}", green.stderr);
     house.wait();
     assert_eq!(house.desk.runs("a"), 4, "nobody worked at it again");
     house.desk.assert_all_landed_was_tested();
@@ -141,7 +136,7 @@ fn a_stage_that_is_held_while_its_agent_works_is_merged_once_it_is_let_go() {
     fs::write(house.home("pipe"), "go\n").unwrap();
     let (code, out, err) = desk.ended(run);
     assert_eq!(code, 1, "{out}{err}");
-    let told = "nothing more happens by itself:\n  stage `a` is review: its checks passed; on hold by a person\n  stage `b` is waiting: waits for `a`, not merged yet\n  next: sprag stage review a\n  next: sprag status --why\n";
+    let told = "the run waits:\n  stage `a` is review: its checks passed; on hold by a person\n  stage `b` is waiting: waits for `a`, not merged yet\n  next: sprag stage review a\n  next: sprag status --why\n";
     assert!(out.ends_with(told), "{out}");
     for stage in ["a", "b"] {
         let ran = house.sprag(&["stage", "release", stage]);

@@ -83,7 +83,7 @@ fn a_daemon_that_is_gone_before_its_answer_is_there_has_stopped() {
     let daemon = goes_after(&house, 2);
     let ran = house.sprag(&["run", "stop"]);
     daemon.join().unwrap();
-    let stopped = "stopped; worktrees are as they were\n  next: sprag run resume\n";
+    let stopped = "stopped; worktrees are unchanged\n  next: sprag run resume\n";
     assert_eq!((ran.code, ran.stdout.as_str()), (0, stopped), "{}", ran.stderr);
     fs::remove_file(house.folder().join("door/sock")).unwrap();
     let daemon = goes_after(&house, 1);
@@ -102,8 +102,8 @@ fn the_first_interrupt_of_a_run_in_the_terminal_sends_agents_home() {
     signal(&run, Signal::INT);
     let (code, out, err) = house.desk.ended(run);
     assert_eq!(code, 130, "{out}{err}");
-    assert!(out.ends_with("stopped; worktrees are as they were\n  next: sprag run resume p\n"), "{out}");
-    assert_eq!(err, "sprag: stopping: agents are sent home; once more ends them at once\n");
+    assert!(out.ends_with("stopped; worktrees are unchanged\n  next: sprag run resume p\n"), "{out}");
+    assert_eq!(err, "sprag: stopping agents (press Ctrl-C again to kill them)\n");
     house.nobody_lives();
     house.goes_on();
 }
@@ -120,7 +120,7 @@ fn the_second_interrupt_ends_them_at_once() {
     heard.read_line(&mut line).unwrap();
     signal(&run, Signal::INT);
     heard.read_to_string(&mut line).unwrap();
-    assert!(line.ends_with("sprag: agents are ended at once\n"), "{line}");
+    assert!(line.ends_with("sprag: killing agents\n"), "{line}");
     assert_eq!(run.wait().unwrap().code(), Some(130));
     house.nobody_lives();
 }
@@ -157,8 +157,7 @@ fn agents_that_outlived_a_killed_daemon_are_ended_by_a_stop_that_says_so() {
         let ran = house.sprag(how);
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         assert!(
-            ran.stdout
-                .starts_with("no daemon runs, and the agent of stage `a` of plan `p` lives: it is ended\n"),
+            ran.stdout.starts_with("ending the agent of stage `a` of plan `p`, which has no daemon\n"),
             "{}",
             ran.stdout
         );

@@ -144,7 +144,7 @@ fn a_check_that_is_let_out_is_out_and_listed() {
         assert!(out.exists());
         let plan = desk.sandbox.home.join("plan.md").display().to_string();
         let shown = desk.sandbox.run(&["plan", "show", &plan]).stdout;
-        assert!(shown.contains(&format!("touch {} (outside of the walls)", out.display())), "{shown}");
+        assert!(shown.contains(&format!("touch {} (outside the sandbox)", out.display())), "{shown}");
     }
 }
 

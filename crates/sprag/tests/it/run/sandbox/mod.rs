@@ -120,7 +120,7 @@ fn a_plan_that_insists_is_refused_before_anything_is_begun() {
     assert_eq!(ran.code, 2, "{}{}", ran.stdout, ran.stderr);
     assert!(
         ran.stderr.contains(
-            "stage `a` has to be confined, and cannot be here: bubblewrap is not available: `SPRAG_SANDBOX` is `off`"
+            "stage `a` needs a sandbox, which is not available here: bubblewrap is not available: `SPRAG_SANDBOX` is `off`"
         ),
         "{}",
         ran.stderr
@@ -250,7 +250,7 @@ fn hooks_work_behind_a_wall_and_whoever_is_behind_it_is_no_person() {
         let journal = fs::read_to_string(desk.sandbox.store().join("stages/a/s.jsonl")).unwrap();
         assert!(journal.contains("git push --force"), "{wall}: {journal}");
         assert!(
-            desk.on_trunk("off").contains("it was started below an agent"),
+            desk.on_trunk("off").contains("an agent started this command"),
             "{wall}: {}",
             desk.on_trunk("off")
         );

@@ -71,7 +71,7 @@ fn people_are_told_the_last_lines_and_programs_all() {
     fs::write(scene.site(&session).out(), printed).unwrap();
     let told = scene.sandbox.run(&["run", "logs", "a"]);
     assert_snapshot!(told.stderr, @"
-    sprag: 104 earlier lines are left out
+    sprag: 104 earlier lines are not shown
       next: sprag run logs a --plan p --all
     ");
     assert_eq!(told.stdout.lines().count(), 200);

@@ -75,10 +75,10 @@ fn status_shows_a_run_without_anybody_who_runs_it() {
     ");
     assert_snapshot!(rest, @"
     agents at work: 2
-      stage  client  tool      heard of  activity                      session
+      stage  client  tool      reported  activity                      session
       docs   claude  ?         ?         protected files were changed  r1/docs/1/spawn.0
       view   claude  Bash [2J  0s ago    its agent is at work          r1/view/1/spawn.0
-    nobody runs it
+    no process runs this plan
       next: sprag run resume p
     needs a person: `docs`: protected files were changed
       next: sprag stage review docs
@@ -163,13 +163,13 @@ fn status_tells_which_merged_stages_the_target_has_and_who_left_others_out() {
     scene.sandbox.write("one", "changed\n");
     let [why, next] = &advised(&scene)[..] else { panic!("{:?}", advised(&scene)) };
     assert!(
-        why.starts_with("`main` cannot be moved now: there are changes that are not committed in `"),
+        why.starts_with("`main` cannot move now: there are changes that are not committed in `"),
         "{why}"
     );
     assert!(next.ends_with(" status --short"), "{next}");
     git(&["commit", "-qam", "of others"]);
     let [why, next] = &advised(&scene)[..] else { panic!("{:?}", advised(&scene)) };
-    assert!(why.starts_with("`main` cannot be moved now: it has commits that"), "{why}");
+    assert!(why.starts_with("`main` cannot move now: it has commits that"), "{why}");
     assert_eq!(next, "  next: git log --oneline refs/sprag/p/trunk..main");
     assert_eq!(scene.sandbox.run(&["run", "land", "p"]).code, 1, "and is refused");
     git(&["checkout", "-q", "elsewhere"]);
@@ -250,7 +250,7 @@ fn a_graph_shows_levels_and_states() {
       ● view    running     <- model
     level 2
       ○ all  waiting     <- view, server, docs
-    nobody runs it
+    no process runs this plan
       next: sprag run resume p
     ");
     assert_snapshot!(scene.sandbox.run(&["run", "graph", "--mermaid"]).told(&scene.sandbox), @r#"
@@ -312,7 +312,7 @@ fn sessions_and_worktrees_of_runs_are_listed() {
     assert_snapshot!(sandbox.run(&["run", "worktrees"]).told(sandbox), @"
     exit 0
     --- stdout
-    no run has a worktree here
+    no worktrees of runs here
       next: sprag status --why
     ");
     sandbox.write("README", "x\n");
@@ -397,7 +397,7 @@ fn a_narrow_terminal_has_the_columns_that_tell_most() {
     ●  view    running  80%      0s
     ○  all     waiting  ?        -
     agents at work: 2
-      stage  client  tool      heard of
+      stage  client  tool      reported
       docs   claude  ?         ?
     ");
 }
@@ -455,13 +455,13 @@ fn a_screen_needs_a_terminal_and_a_window_a_program() {
     assert_snapshot!(scene.sandbox.run(&["status", "--live"]).told(&scene.sandbox), @"
     exit 1
     --- stderr
-    sprag: a screen that stays needs a terminal, and there is none
+    sprag: `--live` needs a terminal
       next: sprag status
     ");
     assert_snapshot!(scene.sandbox.run(&["run", "attach", "view", "--window"]).told(&scene.sandbox), @r#"
     exit 1
     --- stderr
-    sprag: no terminal is known that a window could be opened with
+    sprag: no known terminal program to open a window with
       next: sprag config set terminal.command '["xterm", "-e"]'
       next: sprag run attach view
     "#);
