@@ -52,6 +52,36 @@ pub(crate) fn heading(text: &str) {
     }
 }
 
+/// How a part of a line looks where there is colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tone {
+    Plain,
+    Dim,
+    Name,
+    Good,
+    Bad,
+}
+
+/// Prints a line whose parts have a tone; without colour the same text.
+pub(crate) fn toned(parts: &[(Tone, &str)]) {
+    let has_colour = has_colour();
+    let text: String = parts
+        .iter()
+        .map(|(tone, text)| {
+            let code = match tone {
+                Tone::Plain => "0",
+                Tone::Dim => "2",
+                Tone::Name => "36",
+                Tone::Good => "32",
+                Tone::Bad => "31",
+            };
+            let text = shown(text);
+            if has_colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text }
+        })
+        .collect();
+    text_raw(&format!("{}\n", text.trim_end()));
+}
+
 /// Replaces control characters. Session ids, file names and configuration come from outside and must not move
 /// the cursor.
 fn shown(text: &str) -> String {
@@ -146,14 +176,25 @@ fn has_colour() -> bool {
         && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// Asks a yes-or-no question. Without a terminal the answer is no.
+/// Asks a yes-or-no question. Without a terminal, and without a word, the answer is no.
 pub(crate) fn confirm(question: &str) -> bool {
+    ask(&format!("{question} [y/N]")).is_some_and(|answer| matches!(answer.as_str(), "y" | "yes"))
+}
+
+/// Asks a question whose recommended answer is yes: Enter accepts it. Without a terminal the answer is no.
+pub(crate) fn confirm_recommended(question: &str) -> bool {
+    ask(&format!("{question} [Y/n]")).is_some_and(|answer| matches!(answer.as_str(), "" | "y" | "yes"))
+}
+
+/// Prints a question and returns the answer in lower case; `None` without a terminal.
+pub(crate) fn ask(question: &str) -> Option<String> {
     if !io::stdin().is_terminal() {
-        return false;
+        return None;
     }
-    write!(io::stderr().lock(), "{question} [y/N] ").discard("a question that was not printed gets no yes");
+    write!(io::stderr().lock(), "{question} ").discard("a question that was not printed gets no yes");
     let mut answer = String::new();
-    io::stdin().read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
+    let bytes = io::stdin().read_line(&mut answer).ok()?;
+    (bytes > 0).then(|| answer.trim().to_ascii_lowercase())
 }
 
 /// Returns a progress bar on stderr; it is hidden if stderr is not a terminal.

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 /// Value that replaces the placeholders of format strings.
 const VALUE: &str = "x1";
 /// Words after `sprag` in sentences that name no command.
-const PROSE: &[&str] = &["is", "was", "cannot", "warned:", "crashed,"];
+const PROSE: &[&str] = &["is", "was", "cannot", "warned:", "crashed;"];
 
 #[test]
 fn every_command_that_a_text_of_ours_names_is_one() {

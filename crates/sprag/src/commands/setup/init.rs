@@ -1,4 +1,4 @@
-//! `sprag init`: puts our hooks into the settings of clients, after showing the change.
+//! `sprag init`: writes Sprag's hooks into the settings of clients, after it showed a summary and asked.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use sprag_host::setup::install::{
 use sprag_host::sys::disk::{Disk as _, RealDisk};
 use sprag_host::sys::exec::on_path;
 use sprag_host::sys::human;
-use sprag_host::sys::locations::{Locations, UserLocations};
+use sprag_host::sys::locations::{self, Locations, UserLocations};
 
 use crate::commands::{CommandCx, CommandEnd, CommandResult, check_not_agent};
 use crate::failure::Failure;
@@ -22,41 +22,41 @@ use crate::output::{self, OutputFormat};
 
 /// Install the hooks of Sprag in your agent clients (people only)
 ///
-/// Shows the change first and asks. Foreign entries, comments and order stay. `--remove` gives the
-/// files back as they were.
+/// Prints a summary and asks before it writes. Your own entries, comments and order stay. `--remove` restores
+/// the files byte for byte.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     sprag init\n  \
     sprag init --client claude --dry-run")]
 pub(crate) struct Args {
-    /// Only this client (may be repeated)
+    /// Only this client (repeatable; default: every client found)
     #[arg(long, value_name = "NAME")]
     client: Vec<String>,
-    /// Into this project's settings, which colleagues share
+    /// Write the settings of this project, which colleagues share
     #[arg(long, conflicts_with = "user")]
     project: bool,
-    /// Into this user's settings (the default)
+    /// Write the settings of this user (default)
     #[arg(long)]
     user: bool,
-    /// Take the hooks out again
+    /// Remove the hooks again, and list what remains elsewhere
     #[arg(long)]
     remove: bool,
-    /// Do not ask
+    /// Write without a question
     #[arg(long)]
     yes: bool,
-    /// Only show the change
+    /// Print what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Write the hooks alone: no reviewer agent, and no `.sprag/` in this repository
+    /// Write only hooks: no reviewer agent, no `.sprag/` in this repository
     #[arg(long)]
     hooks_only: bool,
-    /// Also let the agent run its own commands without asking: reflect, skip, observe, ref, decide, review context, intent select
+    /// Also allow the commands for agents (`sprag reflect`, `sprag skip` and others) without a question
     #[arg(long)]
     permissions: bool,
-    /// Also tell the clients of the memory's server, `sprag mcp` (Claude Code: in this repository's `.mcp.json`)
+    /// Also register the memory server `sprag mcp` (Claude Code: in `.mcp.json` of this repository)
     #[arg(long)]
     mcp: bool,
-    /// Also write a `post-rewrite` hook of git into this clone, so that records follow amended and rebased commits
+    /// Also write a `post-rewrite` hook of git, so that records follow amended and rebased commits
     #[arg(long)]
     git_hook: bool,
     /// Let the client refuse tool calls when Sprag is missing or too slow
@@ -64,6 +64,15 @@ pub(crate) struct Args {
     fail_closed: bool,
     #[command(flatten)]
     format: OutputFormat,
+}
+
+/// One file that `init` writes or restores.
+struct PlannedFile {
+    /// Title of the client, or `git`.
+    owner: &'static str,
+    /// What changes in the file, for example `14 hooks in`.
+    what: String,
+    change: SettingsChange,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -74,73 +83,296 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         Some(places) => check_not_agent(places)?,
         None => human::check_not_agent(user.as_ref())?,
     }
-    let chosen = choose(&args, cx)?;
-    let (program, is_on_path) = program_name(&cx.env);
-    let permissions = ask_permissions(&args, &chosen);
-    let mut changes = Vec::new();
-    for client in &chosen {
-        let path = settings_path(client, &args, places.as_ref(), cx)?;
-        if args.remove {
-            changes.push(install::plan_removal(&path, client, user.as_ref())?);
-            changes.extend(install::reviewer_agent::plan_removal(&path, client, user.as_ref())?);
-            if let Some((path, form)) = server_file(client, &path, places.as_ref()) {
-                changes.push(install::mcp_entry::plan_removal(&path, form, user.as_ref())?);
+    let setup = Setup { chosen: choose(&args, cx)?, user, places, args: &args, cx };
+    let permissions = if args.permissions { setup.offered() } else { Permissions::Leave };
+    let files = setup.plan(permissions)?;
+    if !args.format.is_json() {
+        setup.print_summary(&files);
+    }
+    if !args.dry_run {
+        setup.confirm(&files)?;
+        setup.apply(&files)?;
+        if setup.wants_permissions() {
+            setup.apply(&setup.plan(setup.offered())?)?;
+        }
+    }
+    let makes_project = !(args.dry_run || args.hooks_only || args.remove);
+    let project = if makes_project { setup.make_project()? } else { None };
+    setup.finish(&files, project)
+}
+
+struct Setup<'a> {
+    args: &'a Args,
+    cx: &'a CommandCx,
+    chosen: Vec<&'static Client>,
+    user: Option<UserLocations>,
+    places: Option<Locations>,
+}
+
+impl Setup<'_> {
+    fn scope(&self) -> SettingsScope {
+        if self.args.project { SettingsScope::Project } else { SettingsScope::User }
+    }
+
+    /// Plans every file, with the permission rules for agents if `permissions` says so.
+    fn plan(&self, permissions: Permissions) -> Result<Vec<PlannedFile>, Failure> {
+        let (args, user) = (self.args, self.user.as_ref());
+        let mut files = Vec::new();
+        for client in &self.chosen {
+            let hooks = client.install.events.len();
+            let mut add =
+                |what: String, change| files.push(PlannedFile { owner: client.title, what, change });
+            let path = settings_path(client, self.scope(), self.places.as_ref(), self.cx)?;
+            if args.remove {
+                add(format!("{hooks} hooks in"), install::plan_removal(&path, client, user)?);
+                if let Some(change) = install::reviewer_agent::plan_removal(&path, client, user)? {
+                    add("1 agent file".to_owned(), change);
+                }
+                if let Some((path, form)) = server_file(client, &path, self.places.as_ref()) {
+                    add(
+                        "the memory server in".to_owned(),
+                        install::mcp_entry::plan_removal(&path, form, user)?,
+                    );
+                }
+                continue;
             }
-        } else {
+            let (program, _) = program_name(&self.cx.env);
             let on_failure = if args.fail_closed { OnFailure::Block } else { OnFailure::Pass };
             let wanted = WantedSettings { client, program: &program, permissions, on_failure };
-            changes.push(install::plan(&path, &wanted)?);
-            if !args.hooks_only {
-                changes.extend(install::reviewer_agent::plan(&path, client, user.as_ref())?);
+            add(format!("{hooks} hooks in"), install::plan(&path, &wanted)?);
+            if !args.hooks_only
+                && let Some(change) = install::reviewer_agent::plan(&path, client, user)?
+            {
+                add("1 agent file".to_owned(), change);
             }
             if args.mcp {
-                let file = server_file(client, &path, places.as_ref());
+                let file = server_file(client, &path, self.places.as_ref());
                 let (path, form) = file.ok_or_else(|| Failure::not_in_git("a list of servers"))?;
-                changes.push(install::mcp_entry::plan(&path, form, &program)?);
+                add("the memory server in".to_owned(), install::mcp_entry::plan(&path, form, &program)?);
+            }
+        }
+        if let Some(change) = self.plan_git_hook()? {
+            files.push(PlannedFile { owner: "git", what: "1 hook".to_owned(), change });
+        }
+        Ok(files)
+    }
+
+    fn plan_git_hook(&self) -> Result<Option<SettingsChange>, Failure> {
+        let common = self.places.as_ref().and_then(|places| places.common.as_ref());
+        match common {
+            Some(common) if self.args.remove => Ok(Some(install::git_hook::plan_removal(common)?)),
+            Some(common) if self.args.git_hook => {
+                let (program, _) = program_name(&self.cx.env);
+                let change = install::git_hook::plan(common, &program)?;
+                Ok(Some(change.ok_or_else(|| Failure::hook_taken(&install::git_hook::path(common)))?))
+            }
+            None if self.args.git_hook => Err(Failure::not_in_git("a git hook")),
+            Some(_) | None => Ok(None),
+        }
+    }
+
+    /// Prints one line per client, and the whole change in a dry run.
+    fn print_summary(&self, files: &[PlannedFile]) {
+        let owners = self.chosen.iter().map(|client| client.title).chain(["git"]);
+        for owner in owners {
+            let own: Vec<&PlannedFile> = files.iter().filter(|file| file.owner == owner).collect();
+            let open: Vec<String> = own
+                .iter()
+                .filter(|file| !file.change.is_nothing())
+                .map(|file| format!("{} `{}`", file.what, self.short(&file.change.path)))
+                .collect();
+            let verb = if self.args.remove { "remove " } else { "" };
+            match (own.is_empty(), open.is_empty()) {
+                (true, _) => {}
+                (_, true) if owner == "git" => {}
+                (_, true) if self.args.remove => output::line(format!("{owner}: nothing to remove")),
+                (_, true) => output::line(format!("{owner}: up to date")),
+                _ => output::line(format!("{owner}: {verb}{}", open.join(", "))),
+            }
+        }
+        if self.args.dry_run {
+            print_diffs(files);
+        }
+        let (program, is_on_path) = program_name(&self.cx.env);
+        if !is_on_path && !self.args.remove {
+            output::note(format!(
+                "sprag: warning: `sprag` is not on PATH; the hooks name `{program}` and fail when that file moves"
+            ));
+        }
+        if self.args.project && !self.args.remove {
+            output::note(
+                "sprag: warning: a colleague without `sprag` gets a failing hook from these settings",
+            );
+        }
+    }
+
+    /// Returns a path with `~` for the home directory.
+    fn short(&self, path: &Path) -> String {
+        let below_home = locations::home(&self.cx.env).and_then(|home| path.strip_prefix(home).ok());
+        below_home.map_or_else(|| path.display().to_string(), |rest| format!("~/{}", rest.display()))
+    }
+
+    /// Asks before anything is written; `d` prints the whole change and asks again.
+    fn confirm(&self, files: &[PlannedFile]) -> Result<(), Failure> {
+        let is_open = files.iter().any(|file| !file.change.is_nothing());
+        if self.args.yes || !is_open {
+            return Ok(());
+        }
+        loop {
+            match output::ask("write these files?  [y]es  [d]iff  [n]o").as_deref() {
+                Some("y" | "yes") => return Ok(()),
+                Some("d" | "diff") => print_diffs(files),
+                _ => {
+                    let removes = if self.args.remove { " --remove" } else { "" };
+                    let where_to = if self.args.project { " --project" } else { "" };
+                    return Err(Failure::not_confirmed(&format!("sprag init{removes}{where_to} --yes")));
+                }
             }
         }
     }
-    let common = places.as_ref().and_then(|places| places.common.clone());
-    match &common {
-        Some(common) if args.remove => changes.push(install::git_hook::plan_removal(common)?),
-        Some(common) if args.git_hook => {
-            let change = install::git_hook::plan(common, &program)?;
-            changes.push(change.ok_or_else(|| Failure::hook_taken(&install::git_hook::path(common)))?);
-        }
-        None if args.git_hook => return Err(Failure::not_in_git("a hook of git")),
-        Some(_) | None => {}
-    }
-    if !args.format.is_json() {
-        tell(&args, &changes, (!is_on_path).then_some(&program));
-    }
-    let open: Vec<&SettingsChange> = changes.iter().filter(|change| !change.is_nothing()).collect();
-    let is_confirmed = args.yes || open.is_empty() || (!args.dry_run && output::confirm("write this?"));
-    if !args.dry_run {
-        if !is_confirmed {
-            let removes = if args.remove { " --remove" } else { "" };
-            let where_to = if args.project { " --project" } else { "" };
-            return Err(Failure::not_confirmed(&format!("sprag init{removes}{where_to} --yes")));
-        }
-        for change in &open {
-            install::apply(&RealDisk, user.as_ref(), change)?;
-            if args.remove {
-                install::forget(&RealDisk, user.as_ref(), &change.path)?;
+
+    fn apply(&self, files: &[PlannedFile]) -> Result<(), Failure> {
+        let user = self.user.as_ref();
+        for change in files.iter().map(|file| &file.change).filter(|change| !change.is_nothing()) {
+            install::apply(&RealDisk, user, change)?;
+            if self.args.remove {
+                install::forget(&RealDisk, user, &change.path)?;
                 remove_empty(&change.path);
             }
         }
+        let common = self.places.as_ref().and_then(|places| places.common.as_ref());
+        if let Some(common) = common.filter(|_| self.args.git_hook && !self.args.remove) {
+            install::git_hook::make_program(common)?;
+        }
+        Ok(())
     }
-    if let Some(common) = common.filter(|_| args.git_hook && !args.remove && !args.dry_run) {
-        install::git_hook::make_program(&common)?;
+
+    fn offered(&self) -> Permissions {
+        if self.args.mcp { Permissions::OfferWithTools } else { Permissions::Offer }
     }
-    let project = if args.dry_run || args.hooks_only || args.remove {
-        None
-    } else {
-        make_project(&args, places.as_ref())?
-    };
-    finish(&args, &chosen, &changes, project)
+
+    /// Asks whether agents may run their own commands of Sprag without a question.
+    fn wants_permissions(&self) -> bool {
+        let args = self.args;
+        let has_rules = self.chosen.iter().any(|client| client.install.permission.is_some());
+        if args.permissions || args.yes || args.remove || args.format.is_json() || !has_rules {
+            return false;
+        }
+        let names = AGENT_COMMANDS.join("`, `");
+        output::confirm_recommended(&format!(
+            "Agents report to Sprag with the commands `{names}`. Without a rule, your client asks you each time.\n\
+             allow these commands without a question? (recommended)"
+        ))
+    }
+
+    /// Makes `.sprag/`, which a repository commits: its settings and its learnings.
+    fn make_project(&self) -> Result<Option<PathBuf>, Failure> {
+        let Some(dir) = self.places.as_ref().and_then(Locations::project) else {
+            return Ok(None);
+        };
+        let question = format!(
+            "`{}` keeps settings and learnings of this repository in git, so that your team shares them.\n\
+             create it? (recommended)",
+            dir.display()
+        );
+        let is_wanted = self.args.yes
+            || (!self.args.format.is_json() && !dir.exists() && output::confirm_recommended(&question));
+        if dir.exists() || !is_wanted {
+            return Ok(None);
+        }
+        RealDisk.make_dirs(&dir).map_err(|error| Failure::io("make", &dir, &error))?;
+        for (name, text) in [
+            (".gitignore", "local.toml\ninbox/\n"),
+            ("config.toml", "# Settings of this project; `sprag config show --defaults` lists every key.\n"),
+        ] {
+            let path = dir.join(name);
+            fs::write(&path, text).map_err(|error| Failure::io("write", &path, &error))?;
+        }
+        Ok(Some(dir))
+    }
+
+    fn finish(&self, files: &[PlannedFile], project: Option<PathBuf>) -> CommandResult {
+        let args = self.args;
+        if args.format.is_json() {
+            let changed: Vec<_> = files
+                .iter()
+                .map(|PlannedFile { change, .. }| {
+                    json!({"path": change.path, "changed": !change.is_nothing(), "diff": change.diff()})
+                })
+                .collect();
+            output::json(json!({"dry_run": args.dry_run, "files": changed, "project": project}));
+            return Ok(CommandEnd::Done);
+        }
+        if args.dry_run {
+            output::line("nothing was changed");
+            return Ok(CommandEnd::Done);
+        }
+        if args.remove {
+            self.print_remaining()?;
+            return Ok(CommandEnd::Done);
+        }
+        if let Some(dir) = project {
+            output::line(format!("created `{}`", dir.display()));
+        }
+        for client in &self.chosen {
+            output::line(format!("{}: {}", client.title, client.install.after));
+        }
+        output::next("sprag doctor");
+        Ok(CommandEnd::Done)
+    }
+
+    /// Lists what `--remove` leaves: hooks in the other settings, and files with the user's data.
+    fn print_remaining(&self) -> Result<(), Failure> {
+        let mut remaining = Vec::new();
+        for client in &self.chosen {
+            let Ok(path) = settings_path(client, self.scope().other(), self.places.as_ref(), self.cx) else {
+                continue;
+            };
+            if !install::plan_removal(&path, client, self.user.as_ref())?.is_nothing() {
+                let command = match self.scope() {
+                    SettingsScope::User => "sprag init --remove --project",
+                    SettingsScope::Project => "sprag init --remove",
+                };
+                remaining.push(format!("hooks in `{}`: `{command}` removes them", self.short(&path)));
+            }
+        }
+        if let Some(places) = &self.places {
+            if let Some(dir) = places.project().filter(|dir| dir.exists()) {
+                remaining.push(format!("settings and shared learnings in `{}`", dir.display()));
+            }
+            if places.store.exists() {
+                remaining.push(format!(
+                    "records and learnings of this repository in `{}`",
+                    places.store.display()
+                ));
+            }
+        }
+        if let Some(user) = &self.user {
+            for (dir, what) in
+                [(&user.config, "your settings"), (&user.state, "your own learnings and state")]
+            {
+                if dir.exists() {
+                    remaining.push(format!("{what} in `{}`", self.short(dir)));
+                }
+            }
+        }
+        if !remaining.is_empty() {
+            output::line("not removed:");
+            for line in remaining {
+                output::line(format!("  {line}"));
+            }
+        }
+        Ok(())
+    }
 }
 
-/// Where this client is told of servers. A client that takes none is not asked for.
+fn print_diffs(files: &[PlannedFile]) {
+    for change in files.iter().map(|file| &file.change).filter(|change| !change.is_nothing()) {
+        output::line(change.diff().trim_end());
+    }
+}
+
+/// Returns the file in which this client lists MCP servers, if it has one.
 fn server_file(
     client: &Client,
     settings: &Path,
@@ -151,7 +383,7 @@ fn server_file(
     client.install.server.as_ref().map(|server| (path, server.form))
 }
 
-/// A folder that was only made for a file of ours goes with it; one with anything in it stays.
+/// Removes the folder of the reviewer agent if it is empty now.
 fn remove_empty(file: &Path) {
     if let Some(dir) = file.parent().filter(|dir| dir.ends_with("agents")) {
         RealDisk.remove_dir(dir).discard("a folder with other files in it stays");
@@ -166,7 +398,7 @@ fn choose(args: &Args, cx: &CommandCx) -> Result<Vec<&'static Client>, Failure> 
             has_settings || cx.env.get("PATH").is_some_and(|path| on_path(client.program, &path).is_some())
         };
         let found: Vec<&'static Client> = CLIENTS.iter().filter(is_there).copied().collect();
-        // A hook of git is for git, whoever is here besides.
+        // A git hook needs no client.
         let is_needed = !args.git_hook;
         return if found.is_empty() && is_needed { Err(Failure::nothing_to_install()) } else { Ok(found) };
     }
@@ -177,108 +409,32 @@ fn choose(args: &Args, cx: &CommandCx) -> Result<Vec<&'static Client>, Failure> 
         .collect()
 }
 
+/// Whose settings a command writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SettingsScope {
+    User,
+    Project,
+}
+
+impl SettingsScope {
+    fn other(self) -> SettingsScope {
+        match self {
+            SettingsScope::User => SettingsScope::Project,
+            SettingsScope::Project => SettingsScope::User,
+        }
+    }
+}
+
 fn settings_path(
     client: &Client,
-    args: &Args,
+    scope: SettingsScope,
     places: Option<&Locations>,
     cx: &CommandCx,
 ) -> Result<PathBuf, Failure> {
-    if args.project {
+    if scope == SettingsScope::Project {
         let worktree = places.and_then(|places| places.worktree.as_ref());
         let worktree = worktree.ok_or_else(|| Failure::not_in_git("a project's settings"))?;
         return Ok(worktree.join(client.install.project_file));
     }
     Ok((client.install.user_file)(&cx.env).ok_or(sprag_host::sys::locations::NoHome)?)
-}
-
-/// A separate answer: without the rules every report asks the user, and fails where nobody is there.
-fn ask_permissions(args: &Args, chosen: &[&Client]) -> Permissions {
-    let has_rules = chosen.iter().any(|client| client.install.permission.is_some());
-    let is_asked = !args.permissions
-        && !args.yes
-        && !args.dry_run
-        && !args.remove
-        && !args.format.is_json()
-        && has_rules;
-    let question =
-        format!("let the agent run `sprag {}` without asking you?", AGENT_COMMANDS.join("`, `sprag "));
-    if !(args.permissions || (is_asked && output::confirm(&question))) {
-        Permissions::Leave
-    } else if args.mcp {
-        Permissions::OfferWithTools
-    } else {
-        Permissions::Offer
-    }
-}
-
-/// `unfound` is this program as hooks name it, if PATH does not find it.
-fn tell(args: &Args, changes: &[SettingsChange], unfound: Option<&String>) {
-    for change in changes {
-        if change.is_nothing() {
-            output::line(format!("`{}` is as it should be", change.path.display()))
-        } else {
-            output::line(change.diff().trim_end())
-        }
-    }
-    if let Some(program) = unfound.filter(|_| !args.remove) {
-        output::note(format!(
-            "sprag: PATH does not find this program, so hooks name it as `{program}`; they break when it moves"
-        ));
-    }
-    if args.project && !args.remove {
-        output::note("sprag: a colleague without sprag gets a failing hook from a project's settings");
-    }
-}
-
-/// `.sprag/` is what a repository commits: its policy, and later what was learned.
-fn make_project(args: &Args, places: Option<&Locations>) -> Result<Option<PathBuf>, Failure> {
-    let Some(dir) = places.and_then(Locations::project) else {
-        return Ok(None);
-    };
-    if dir.exists()
-        || !(args.yes || (!args.format.is_json() && output::confirm(&format!("make `{}`?", dir.display()))))
-    {
-        return Ok(None);
-    }
-    RealDisk.make_dirs(&dir).map_err(|error| Failure::io("make", &dir, &error))?;
-    for (name, text) in [
-        (".gitignore", "local.toml\ninbox/\n"),
-        ("config.toml", "# Policy of this project; `sprag config show --defaults` lists every key.\n"),
-    ] {
-        let path = dir.join(name);
-        fs::write(&path, text).map_err(|error| Failure::io("write", &path, &error))?;
-    }
-    Ok(Some(dir))
-}
-
-fn finish(
-    args: &Args,
-    chosen: &[&Client],
-    changes: &[SettingsChange],
-    project: Option<PathBuf>,
-) -> CommandResult {
-    if args.format.is_json() {
-        let changed: Vec<_> = changes
-            .iter()
-            .map(
-                |change| json!({"path": change.path, "changed": !change.is_nothing(), "diff": change.diff()}),
-            )
-            .collect();
-        output::json(json!({"dry_run": args.dry_run, "files": changed, "project": project}));
-        return Ok(CommandEnd::Done);
-    }
-    if args.dry_run {
-        output::line("nothing was changed");
-        return Ok(CommandEnd::Done);
-    }
-    if let Some(dir) = project {
-        output::line(format!("made `{}`", dir.display()));
-    }
-    if !args.remove {
-        for client in chosen {
-            output::line(format!("{}: {}", client.title, client.install.after));
-        }
-        output::next("sprag doctor");
-    }
-    Ok(CommandEnd::Done)
 }

@@ -33,10 +33,14 @@ fn the_change_is_shown_and_nothing_is_written_unasked() {
     let ran = sandbox.run(&["init"]);
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.ends_with("sprag: nothing was changed\n  next: sprag init --yes\n"), "{}", ran.stderr);
-    assert!(ran.stdout.contains("+            \"command\": \"sprag\""), "{}", ran.stdout);
+    insta::assert_snapshot!(ran.stdout, @"
+    Claude Code: 14 hooks in `~/.claude/settings.json`, 1 agent file `~/.claude/agents/sprag-reviewer.md`
+    Codex: 10 hooks in `~/.codex/hooks.json`
+    ");
     assert_eq!(fs::read_to_string(sandbox.home.join(".claude/settings.json")).unwrap(), SETTINGS);
     let ran = sandbox.run(&["init", "--dry-run"]);
     assert_eq!(ran.code, 0);
+    assert!(ran.stdout.contains("+            \"command\": \"sprag\""), "{}", ran.stdout);
     assert!(ran.stdout.ends_with("nothing was changed\n"));
     assert!(!sandbox.project.join(".sprag").exists());
 }
@@ -55,7 +59,7 @@ fn installed_twice_and_removed_leaves_the_file_byte_for_byte() {
     let read: Value = serde_json::from_str(&fs::read_to_string(&hooks).unwrap()).unwrap();
     assert_eq!(read["hooks"]["Stop"][0]["hooks"][0]["command"], "sprag hook codex");
     let ran = sandbox.run(&["init", "--yes", "--permissions"]);
-    assert!(ran.stdout.contains("is as it should be"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("Claude Code: up to date\n"), "{}", ran.stdout);
     assert_eq!(fs::read_to_string(&settings).unwrap(), once);
     assert_eq!(sandbox.run(&["init", "--remove", "--yes"]).code, 0);
     assert_eq!(fs::read_to_string(&settings).unwrap(), SETTINGS);

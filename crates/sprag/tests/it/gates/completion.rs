@@ -136,7 +136,7 @@ fn hooks_below_a_check_owe_nothing() {
     );
     assert_eq!(stop(&sandbox, "s", "All done."), "pass");
     let told = fs::read_to_string(reply).unwrap();
-    assert!(told.starts_with("{}\nsprag: this was started by a check"), "{told}");
+    assert!(told.starts_with("{}\nsprag: a check runs `sprag verify` and would start itself"), "{told}");
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn the_kind_of_agent_a_client_was_started_as_is_its_role() {
     let told = makes(&sandbox, 3, json!({"agent_type": "band:conductor"}));
     assert_eq!(told[..2], [json!({}), json!({})]);
     let note = told[2]["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
-    assert!(note.starts_with("sprag: a conductor leads"), "{note}");
+    assert!(note.starts_with("sprag: a conductor delegates"), "{note}");
     // A sub-agent of that type does not have the role of the session.
     let sandbox = Sandbox::new();
     let told = makes(&sandbox, 6, json!({"agent_type": "conductor", "agent_id": "a1"}));

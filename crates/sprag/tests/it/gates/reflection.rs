@@ -315,7 +315,7 @@ fn what_is_said_after_the_end_does_not_begin_a_session_again() {
     sandbox.event("s", "SessionEnd", json!({"reason": "other"}));
     assert_eq!(sandbox.run(&["observe", "late", "--session", "s"]).code, 0);
     assert_eq!(sandbox.json(&["status", "--json"])["sessions"], json!([]));
-    assert!(sandbox.run(&["skip", "which one?"]).stderr.contains("no session"), "it is over");
+    assert!(sandbox.run(&["skip", "which one?"]).stderr.contains("no live session"), "it is over");
 }
 
 #[test]

@@ -150,7 +150,7 @@ fn a_stash_is_no_commit() {
     sandbox.event("s", "UserPromptSubmit", json!({"prompt": "go on"}));
     sandbox.write("b.txt", "b\n");
     let told = stop(&sandbox);
-    assert!(told.contains("is in no commit: `a.txt`, `b.txt`"), "{told}");
+    assert!(told.contains("are not committed: `a.txt`, `b.txt`"), "{told}");
     // A stash may hold other content.
     git(&sandbox, "git add b.txt && git commit -qam y && echo other >> a.txt && git stash -q");
     sandbox.bash("s", "git commit");

@@ -193,7 +193,7 @@ fn no_agent_writes_an_import() {
     sandbox.bash("s", "make");
     let ran = sandbox.run(&["policy", "import", "claude", "--write"]);
     assert_eq!(ran.code, 1);
-    assert!(ran.stderr.starts_with("sprag: this is for a person"), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("sprag: people only: "), "{}", ran.stderr);
     assert!(!sandbox.home.join(".config/sprag/policy").exists());
     assert_eq!(sandbox.run(&["policy", "import", "claude"]).code, 0, "looking is free");
 }

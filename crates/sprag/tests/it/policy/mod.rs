@@ -109,10 +109,10 @@ fn a_person_sees_why() {
     writes
       log by tee
     verdict
-      deny by rule `core.git-push-force` (of `core`)
+      deny by rule `core.git-push-force` (from `core`)
       a forced push overwrites what others have pushed
       next: git push --force-with-lease, which a person will be asked about
-      a person may switch it off: sprag config set policy.off '["core.git-push-force"]'; for one call: sprag approve CODE
+      a person may turn the rule off: sprag config set policy.off '["core.git-push-force"]'; for one call: sprag approve CODE
     "#);
 }
 

@@ -95,7 +95,8 @@ fn a_run_that_has_not_landed_or_is_not_over_stays() {
     assert!(told.starts_with(wanted), "{told}");
     assert_eq!(desk.on_trunk("a"), "a");
     assert_eq!(desk.sandbox.run(&["run", "land", "p"]).code, 0);
-    assert!(desk.sandbox.run(&["store", "clean"]).stdout.starts_with("removed run "));
+    let told = desk.sandbox.run(&["store", "clean"]).stdout;
+    assert!(told.starts_with("removed "), "{told}");
     desk.plan(&[desk.stage("b", &[], "exit 1", "true").replace("name: b", "name: b\n    retries: 0")]);
     assert_eq!(desk.run().code, 1, "it waits for somebody");
     grow_old(&desk);

@@ -258,7 +258,7 @@ fn comments_count_where_they_are_behaviour() {
         let judged = work.records().into_iter().find(|it| ours(it)["source"] == "stop").unwrap();
         assert_eq!(ours(&judged)["verdict"], verdict, "{judged}");
         let told = held["reason"].as_str().unwrap_or_default();
-        assert_eq!(told.contains("at `src/a.rs:2`: `Never fails.` is new"), setting == "true", "{held}");
+        assert_eq!(told.contains("at `src/a.rs:2`: `Never fails.` was added"), setting == "true", "{held}");
         // A change of layout is not a change of behaviour.
         work.edit("s", "src/a.rs", "    // Never fails.\n", "");
         work.edit("s", "src/a.rs", "    one();\n", "        one();\n");

@@ -5,9 +5,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::world::DemoWorld;
+use super::world::{Answer, DemoWorld};
 use crate::failure::Failure;
-use crate::output::Tone;
 
 const INTENTS: &str = "\
 active_intents:
@@ -36,7 +35,7 @@ fn out_of_scope(stage: &DemoWorld) -> Result<(), Failure> {
         write(stage, "session-5", "notes.txt", "bye\n")?;
     } else {
         stage.ask("session-5", "SessionStart", json!({"source": "startup"}))?;
-        stage.actor("agent", Tone::Plain, "runs:", "sprag intent select GREET  (allowed)");
+        stage.act("runs:", "sprag intent select GREET", Answer::Allowed);
         stage.sprag(&["intent", "select", "GREET", "--session", "session-5"], b"")?;
     }
     let call =

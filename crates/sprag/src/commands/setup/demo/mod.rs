@@ -17,11 +17,9 @@ use crate::failure::Failure;
 use crate::output;
 use world::{DemoWorld, Detail};
 
-/// Watch a scripted agent in a temporary repository
+/// Show what Sprag does, with a scripted agent in a throwaway repository
 #[derive(clap::Args)]
-#[command(after_help = "Examples:\n  \
-    sprag demo\n  \
-    sprag demo --plan")]
+#[command(after_help = "Examples:\n  sprag demo\n  sprag demo --plan")]
 pub(crate) struct Args {
     /// Show every event, and four more acts
     #[arg(long)]
@@ -46,7 +44,7 @@ pub(crate) fn run(args: Args, _cx: &CommandCx) -> CommandResult {
     if args.keep {
         output::line(format!("\nkept `{}`", temp.keep().display()));
     }
-    print_next(args.plan);
+    print_next(&args);
     Ok(CommandEnd::Done)
 }
 
@@ -69,13 +67,13 @@ fn play(demo: &DemoWorld) -> Result<(), Failure> {
 }
 
 /// Prints the last screen: what to type next.
-fn print_next(is_plan: bool) {
+fn print_next(args: &Args) {
     output::line("");
     output::heading("Next");
     let is_installed = std::env::current_exe().is_ok_and(|path| !is_build_output(&path));
     let install: &[(&str, &str)] =
         if is_installed { &[] } else { &[("cargo install --path crates/sprag", "put `sprag` on your PATH")] };
-    let demo: &[(&str, &str)] = if is_plan {
+    let demo: &[(&str, &str)] = if args.plan {
         &[("sprag plan new NAME", "write a plan to start from"), ("sprag run FILE", "run it")]
     } else {
         &[("sprag demo --plan", "see a plan run: four agents, a crash, a conflict")]

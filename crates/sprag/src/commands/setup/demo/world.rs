@@ -30,6 +30,14 @@ pub(crate) enum Detail {
     Full,
 }
 
+/// Sprag's answer to what the agent does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    Allowed,
+    /// A refusal or a hold, printed on the next line.
+    Below,
+}
+
 /// Longest line of the short demo.
 const SHORT_LINE: usize = 118;
 
@@ -162,17 +170,18 @@ impl DemoWorld {
     pub(super) fn event(&self, session: &str, name: &str, more: Value) -> Result<Value, Failure> {
         let reply = self.ask(session, name, more.clone())?;
         let verdict = self.verdict(&reply);
+        let answer = if verdict.is_none() { Answer::Allowed } else { Answer::Below };
         let text = |key: &str| more[key].as_str().unwrap_or_default().to_owned();
         match name {
             "UserPromptSubmit" => self.actor("user", Tone::Plain, "", &text("prompt")),
-            "Stop" => self.act("stops:", &text("last_assistant_message"), verdict.is_none()),
+            "Stop" => self.act("stops:", &text("last_assistant_message"), answer),
             "PreToolUse" => {
                 let input = &more["tool_input"];
                 let path = input["file_path"].as_str().unwrap_or_default();
                 let file = path.rsplit('/').next().unwrap_or(path);
                 match input["command"].as_str() {
-                    Some(command) => self.act("runs:", command, verdict.is_none()),
-                    None => self.act("calls:", &format!("{} {file}", text("tool_name")), verdict.is_none()),
+                    Some(command) => self.act("runs:", command, answer),
+                    None => self.act("calls:", &format!("{} {file}", text("tool_name")), answer),
                 }
             }
             _ if self.is_full() => self.actor("client", Tone::Dim, "", name),
@@ -190,8 +199,11 @@ impl DemoWorld {
     }
 
     /// Prints what the agent does, and whether Sprag lets it.
-    fn act(&self, word: &str, text: &str, is_allowed: bool) {
-        let text = if is_allowed { format!("{text}  (allowed)") } else { text.to_owned() };
+    pub(super) fn act(&self, word: &str, text: &str, answer: Answer) {
+        let text = match answer {
+            Answer::Allowed => format!("{text}  (allowed)"),
+            Answer::Below => text.to_owned(),
+        };
         self.actor("agent", Tone::Plain, word, &text);
     }
 

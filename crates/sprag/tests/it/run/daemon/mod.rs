@@ -276,6 +276,6 @@ fn what_a_dead_run_left_behind_is_found_and_cleared_away() {
     assert_eq!(desk.git("worktree list --porcelain").matches("worktree ").count(), 1);
     let rule = lock::begin(&folder, &RealDisk).unwrap().unwrap();
     let ran = house.sprag(&["run", "repair", "--fix"]);
-    assert!(ran.stderr.contains("a plan is being run in this clone already"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("a plan already runs in this clone"), "{}", ran.stderr);
     drop(rule);
 }
