@@ -11,6 +11,7 @@ mod e2e;
 mod eval;
 mod failure;
 mod model;
+mod pictures;
 mod place;
 mod process;
 mod program;
@@ -30,6 +31,7 @@ const COMMANDS: &[Command] = &[
     Command { name: "check", about: "run all checks that a change must pass", run: check::run },
     Command { name: "e2e", about: "run the real clients against a scripted model", run: e2e::run },
     Command { name: "eval", about: "score policy, memory and trace on labelled data", run: eval::run },
+    Command { name: "pictures", about: "make the pictures of the README from real runs", run: pictures::run },
     Command {
         name: "recipe",
         about: "prove that a new gate or client needs one file and one line",

@@ -344,8 +344,8 @@ fn after_panic(args: &Args, env: &Env, payload: Option<&HookPayload>) -> HookRep
     let raw = payload.map(|payload| String::from_utf8_lossy(&payload.bytes).into_owned()).unwrap_or_default();
     let native = peek_event_name(&raw).unwrap_or_default();
     let told = match report {
-        Some(path) => format!("sprag crashed, which is a bug in Sprag; see `{}`", path.display()),
-        None => format!("sprag crashed, which is a bug in Sprag: {what}"),
+        Some(path) => format!("sprag crashed; this is a bug in Sprag; see `{}`", path.display()),
+        None => format!("sprag crashed; this is a bug in Sprag: {what}"),
     };
     match clients::find(&args.client) {
         Some(client) => fault(client, env, &native, &raw, &told),
