@@ -96,7 +96,7 @@ fn a_run_that_has_not_landed_or_is_not_over_stays() {
     assert_eq!(desk.on_trunk("a"), "a");
     assert_eq!(desk.sandbox.run(&["run", "land", "p"]).code, 0);
     let told = desk.sandbox.run(&["store", "clean"]).stdout;
-    assert!(told.starts_with("removed "), "{told}");
+    assert!(told.starts_with("removed finished run "), "{told}");
     desk.plan(&[desk.stage("b", &[], "exit 1", "true").replace("name: b", "name: b\n    retries: 0")]);
     assert_eq!(desk.run().code, 1, "it waits for somebody");
     grow_old(&desk);
@@ -107,7 +107,7 @@ fn a_run_that_has_not_landed_or_is_not_over_stays() {
         told.starts_with("kept: the run of plan `p` is not over\n  next: sprag run resume p\n"),
         "{told}"
     );
-    assert!(worktree.exists() && !told.contains("removed"), "{told}");
+    assert!(worktree.exists() && !told.contains("removed finished run"), "{told}");
 }
 
 fn old(path: &Path) {
