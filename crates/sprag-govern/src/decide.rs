@@ -18,7 +18,7 @@ use crate::obligation::{Debt, DebtCause, Obligation};
 use crate::reason::Reason;
 use crate::report::ReportOutcome;
 use crate::session::{OwedDuty, ReleasedDuty, Session};
-use crate::session_facts::{Process, SessionFacts};
+use crate::session_facts::{Activity, Process, SessionFacts};
 use crate::settings::GovernSettings;
 use crate::verdict::{Ruling, Verdict, Vote};
 
@@ -139,12 +139,11 @@ pub fn decide(mut session: Session, input: &Input, facts: &DecisionFacts, policy
         take_note_of_work(&mut session.about, input);
     }
     if is_judged && matches!(input.event, Event::StopRequested(_)) {
-        session.about.changed = false;
-        session.about.passed_over = false;
+        session.about.activity = session.about.activity.min(Activity::Worked);
     }
     let is_passed_over = matches!(&input.event, Event::StopRequested(stop) if !stop.planning);
-    if ungoverned && is_passed_over && session.about.changed && input.actor == Actor::Main {
-        session.about.passed_over = true;
+    if ungoverned && is_passed_over && session.about.activity.has_changed() && input.actor == Actor::Main {
+        session.about.activity = Activity::ChangedAndPassedOver;
         session.gates.passed_over(&session.about, input, &policy.gates);
     }
     let binding = verdict.ruling != Ruling::Pass || session.stops != before || !effects.is_empty();
@@ -245,7 +244,10 @@ fn discharge(session: &mut Session, before: &[&'static str], input: &Input) {
 fn wants_baseline(about: &SessionFacts, input: &Input) -> bool {
     match &input.event {
         Event::ToolRequested { call } => {
-            about.start.is_none() && !about.changed && !input.root.is_empty() && may_change(call, input)
+            about.start.is_none()
+                && !about.activity.has_changed()
+                && !input.root.is_empty()
+                && may_change(call, input)
         }
         _ => false,
     }
@@ -264,9 +266,8 @@ fn take_note_of_work(about: &mut SessionFacts, input: &Input) {
     let Event::ToolRequested { call } = &input.event else {
         return;
     };
-    if !about.changed && may_change(call, input) {
-        about.worked = true;
-        about.changed = true;
+    if !about.activity.has_changed() && may_change(call, input) {
+        about.activity = Activity::Changed;
     }
     if input.root.is_empty() && call.effect == Does::Write {
         call.paths.iter().for_each(|path| about.touch(path));
@@ -285,7 +286,7 @@ fn is_ungoverned(session: &Session, input: &Input, stop: &StopRequest) -> bool {
     input.actor != Actor::Main
         || waits
         || stop.planning
-        || (!session.about.worked && !session.about.lost && !owes())
+        || (!session.about.activity.has_worked() && !session.about.lost && !owes())
 }
 
 /// Reports whether the event ends a session that works for another one, such as a review. It owes nothing

@@ -114,11 +114,11 @@ ignore = []
 
     fn shared(&self, ask: &Ask<'_, Settings>) -> SharedNeeds {
         let ends = matches!(ask.input.event, Event::StopRequested(_) | Event::SessionEnded { .. });
-        if !ends || !ask.session.worked || ask.settings.conflict_markers == Markers::Off {
+        if !ends || !ask.session.activity.has_worked() || ask.settings.conflict_markers == Markers::Off {
             return SharedNeeds::NONE;
         }
         // A sound worktree stays sound until the session changes something.
-        let is_settled = *self == IntegrityGate::Sound && !ask.session.changed;
+        let is_settled = *self == IntegrityGate::Sound && !ask.session.activity.has_changed();
         if is_settled { SharedNeeds::NONE } else { SharedNeeds::CHANGES | SharedNeeds::DEBTS }
     }
 
@@ -161,10 +161,10 @@ impl IntegrityGate {
     }
 
     fn judge_markers(&mut self, cx: &mut GateCx<'_, IntegrityGate>) -> Vote {
-        if cx.settings.conflict_markers == Markers::Off || !cx.session.worked {
+        if cx.settings.conflict_markers == Markers::Off || !cx.session.activity.has_worked() {
             return Vote::Pass;
         }
-        if *self == IntegrityGate::Sound && !cx.session.changed {
+        if *self == IntegrityGate::Sound && !cx.session.activity.has_changed() {
             return Vote::Pass;
         }
         let Conflicts::Found(conflicts) = &cx.answer.conflicts else {

@@ -167,6 +167,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::session_facts::Activity;
 
     #[test]
     fn a_part_of_a_newer_version_survives() {
@@ -176,17 +177,17 @@ mod tests {
             unreachable!()
         };
         assert_eq!(session.apply(set), UnreadableParts::default());
-        assert!(session.about.worked);
+        assert!(session.about.activity.has_worked());
         assert_eq!(session.whole()["gate.future"], json!({"x": 1}));
     }
 
     #[test]
     fn a_part_that_cannot_be_read_is_named_and_kept() {
         let mut session = Session::default();
-        session.about.worked = true;
+        session.about.activity = Activity::Worked;
         let Value::Object(set) = json!({"about": 3}) else { unreachable!() };
         assert_eq!(session.apply(set), UnreadableParts(vec!["about".to_owned()]));
-        assert!(session.about.worked);
+        assert!(session.about.activity.has_worked());
     }
 
     #[test]

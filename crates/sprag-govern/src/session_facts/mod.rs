@@ -25,14 +25,8 @@ pub struct SessionFacts {
     /// Commit that was checked out at the start.
     #[serde(default)]
     pub head: Option<Text<64>>,
-    /// A call that may change something passed.
-    pub worked: bool,
-    /// Such a call passed since the last judged stop.
-    #[serde(default)]
-    pub changed: bool,
-    /// Sprag ignored a stop since then, because work still ran.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub passed_over: bool,
+    #[serde(flatten)]
+    pub activity: Activity,
     /// The records were lost, so earlier obligations are unknown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lost: bool,
@@ -60,6 +54,66 @@ pub struct SessionFacts {
     pub ended: bool,
     /// The process that calls Sprag's hooks. Commands for people refuse to run below it.
     pub client: Option<Process>,
+}
+
+/// The changes of a session that Sprag knows of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(from = "ActivityFlags", into = "ActivityFlags")]
+pub enum Activity {
+    /// No call that may change something passed.
+    #[default]
+    None,
+    /// Such a call passed, but none since the last judged stop.
+    Worked,
+    /// Such a call passed since the last judged stop.
+    Changed,
+    /// Sprag ignored a stop after the change, because work still ran.
+    ChangedAndPassedOver,
+}
+
+impl Activity {
+    pub fn has_worked(self) -> bool {
+        self >= Activity::Worked
+    }
+
+    pub fn has_changed(self) -> bool {
+        self >= Activity::Changed
+    }
+
+    pub(crate) fn is_passed_over(self) -> bool {
+        self == Activity::ChangedAndPassedOver
+    }
+}
+
+/// The form of [`Activity`] in the journal.
+#[derive(Serialize, Deserialize)]
+struct ActivityFlags {
+    worked: bool,
+    #[serde(default)]
+    changed: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    passed_over: bool,
+}
+
+impl From<ActivityFlags> for Activity {
+    fn from(flags: ActivityFlags) -> Activity {
+        match (flags.worked, flags.changed, flags.passed_over) {
+            (_, true, true) => Activity::ChangedAndPassedOver,
+            (_, true, false) => Activity::Changed,
+            (true, false, _) => Activity::Worked,
+            (false, false, _) => Activity::None,
+        }
+    }
+}
+
+impl From<Activity> for ActivityFlags {
+    fn from(activity: Activity) -> ActivityFlags {
+        ActivityFlags {
+            worked: activity.has_worked(),
+            changed: activity.has_changed(),
+            passed_over: activity.is_passed_over(),
+        }
+    }
 }
 
 /// A running agent that the session's own agent started.
@@ -121,4 +175,25 @@ pub struct Process {
     pub pid: u32,
     /// Start time in the unit of the system. It distinguishes a process from a later one with the same pid.
     pub start: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_journal_keeps_three_flags_for_the_activity() {
+        let forms = [
+            (Activity::None, json!({"worked": false, "changed": false})),
+            (Activity::Worked, json!({"worked": true, "changed": false})),
+            (Activity::Changed, json!({"worked": true, "changed": true})),
+            (Activity::ChangedAndPassedOver, json!({"worked": true, "changed": true, "passed_over": true})),
+        ];
+        for (activity, flags) in forms {
+            assert_eq!(serde_json::to_value(activity).unwrap(), flags);
+            assert_eq!(serde_json::from_value::<Activity>(flags).unwrap(), activity);
+        }
+    }
 }

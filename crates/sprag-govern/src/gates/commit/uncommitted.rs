@@ -22,7 +22,7 @@ impl CommitGate {
     /// Reports whether the gate checks for uncommitted changes. Committed work stays committed until the
     /// session changes something.
     pub(super) fn looks(&self, policy: &Settings, about: &SessionFacts, root: &str) -> bool {
-        applies(policy, about) && !root.is_empty() && (about.changed || *self != CommitGate::Clean)
+        applies(policy, about) && !root.is_empty() && (about.activity.has_changed() || *self != CommitGate::Clean)
     }
 
     pub(super) fn end(&mut self, cx: &mut GateCx<'_, CommitGate>) -> Vote {

@@ -118,14 +118,14 @@ impl Gate for ReflectionGate {
         match &ask.input.event {
             Event::StopRequested(_) if is_main => self.shared_at_stop(ask),
             Event::TaskCompleting { id, .. } if is_main && ask.session.tasks.is_last(id.as_str()) => {
-                if self.may_ask(ask.settings) && ask.session.worked {
+                if self.may_ask(ask.settings) && ask.session.activity.has_worked() {
                     SharedNeeds::CHANGES
                 } else {
                     SharedNeeds::NONE
                 }
             }
             // A stop that Sprag ignored is judged at the end of the session.
-            Event::SessionEnded { .. } if ask.session.passed_over && self.may_ask(ask.settings) => {
+            Event::SessionEnded { .. } if ask.session.activity.is_passed_over() && self.may_ask(ask.settings) => {
                 SharedNeeds::CHANGES
             }
             Event::Reported(Report::Reflected { .. } | Report::Skipped { .. }) => SharedNeeds::DEBTS,
@@ -140,7 +140,7 @@ impl Gate for ReflectionGate {
             Event::StopRequested(_) if is_main => {
                 let is_due = matches!(self.standing, ReflectionState::Due { .. });
                 let question = Question {
-                    wants_tracker: !is_due && self.may_ask(ask.settings) && ask.session.changed,
+                    wants_tracker: !is_due && self.may_ask(ask.settings) && ask.session.activity.has_changed(),
                     unconfirmed: self.unconfirmed(),
                     candidates: None,
                 };
@@ -150,7 +150,7 @@ impl Gate for ReflectionGate {
                 (is_main && self.standing == ReflectionState::Idle).then_some(of_tracker)
             }
             Event::SessionEnded { .. } => {
-                (ask.session.passed_over && self.may_ask(ask.settings)).then_some(of_tracker)
+                (ask.session.activity.is_passed_over() && self.may_ask(ask.settings)).then_some(of_tracker)
             }
             Event::Reported(Report::Reflected { submission, resolution, .. }) => {
                 Some(Question { candidates: self.candidates(submission, resolution.as_ref()), ..of_tracker })
@@ -252,7 +252,7 @@ impl ReflectionGate {
         }
         match (&self.standing, &cx.shared.changes) {
             (ReflectionState::Due { .. }, _) => self.owe(&cx.input.session),
-            (_, Some(changes)) if cx.session.passed_over => self.session_done(changes.size, cx),
+            (_, Some(changes)) if cx.session.activity.is_passed_over() => self.session_done(changes.size, cx),
             _ => Vote::Pass,
         }
     }
@@ -262,7 +262,7 @@ impl ReflectionGate {
         match &self.standing {
             ReflectionState::Due { .. } if auto.is_silent() => SharedNeeds::CHANGES,
             ReflectionState::Due { .. } => SharedNeeds::NONE,
-            _ if self.may_ask(ask.settings) && ask.session.changed => SharedNeeds::CHANGES,
+            _ if self.may_ask(ask.settings) && ask.session.activity.has_changed() => SharedNeeds::CHANGES,
             _ if !self.closing.is_empty() && auto.is_silent() => SharedNeeds::CHANGES,
             _ => SharedNeeds::NONE,
         }
@@ -394,7 +394,7 @@ impl ReflectionGate {
             },
             _ => match size {
                 // The shared facts were requested for this gate, together with the tracker.
-                Some(size) if cx.session.changed => self.session_done(size, cx),
+                Some(size) if cx.session.activity.has_changed() => self.session_done(size, cx),
                 _ => Vote::Pass,
             },
         }

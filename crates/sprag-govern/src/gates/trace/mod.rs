@@ -67,7 +67,7 @@ impl Gate for TraceGate {
             }
             // A command that failed may have written files first.
             Event::ToolFinished { call, .. } if call.effect == ToolEffect::Exec => self.of_call(call),
-            Event::StopRequested(_) | Event::SessionEnded { .. } if ask.session.changed => {
+            Event::StopRequested(_) | Event::SessionEnded { .. } if ask.session.activity.has_changed() => {
                 Some(Question::Stop { since: self.head.clone(), judged: self.judged })
             }
             _ => None,

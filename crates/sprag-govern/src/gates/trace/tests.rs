@@ -9,6 +9,7 @@ use sprag_trace::{Contributor, FilePosition, Finality, TraceRecord};
 use super::*;
 use crate::event::{Input, StopRequest};
 use crate::gates::fixture::StepFixture;
+use crate::session_facts::Activity;
 
 const TOOLS: &[ToolRow] = &[
     ToolRow { name: "Edit", effect: ToolEffect::Write, paths: &["file_path"], command: None },
@@ -29,7 +30,7 @@ fn stop() -> Input {
 
 fn about(class: DeclaredClass) -> SessionFacts {
     let chosen = SelectedIntent { id: Text::from("INT-1"), fingerprint: Text::from("f"), class };
-    SessionFacts { intent: Some(chosen), changed: true, worked: true, ..SessionFacts::default() }
+    SessionFacts { intent: Some(chosen), activity: Activity::Changed, ..SessionFacts::default() }
 }
 
 fn witness() -> BehaviourWitness {
