@@ -257,7 +257,7 @@ fn may_change(call: &ToolCall, input: &Input) -> bool {
     match call.effect {
         Does::Read | Does::Net | Does::Delegate => false,
         Does::Write => true,
-        Does::Exec => !call.script(&input.start()).is_some_and(Script::only_looks),
+        Does::Exec => !input.script().is_some_and(Script::only_looks),
     }
 }
 

@@ -1,6 +1,8 @@
 //! One vocabulary for all clients. The file of a client turns its JSON into an [`Input`]. All other code
 //! knows the client only by name.
 
+use std::cell::OnceCell;
+
 use serde::{Deserialize, Serialize};
 
 use sprag_base::ids::SessionId;
@@ -8,7 +10,7 @@ use sprag_base::text::{ContextNote, Text};
 use sprag_base::time::Timestamp;
 use sprag_policy::KnownPaths;
 use sprag_policy::call::{ToolCall, ToolOutcome};
-use sprag_shell::ShellStart;
+use sprag_shell::{Script, ShellStart};
 
 use crate::report::Report;
 
@@ -40,7 +42,12 @@ pub struct Input {
     /// Reminder for the session of a stage.
     pub anchor: Option<ContextNote>,
     pub event: Event,
+    pub parsed: ParsedScript,
 }
+
+/// The parsed command line of an event, once a caller asked for it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ParsedScript(OnceCell<Option<Script>>);
 
 impl Input {
     /// Returns an event of the session's own agent, attended and without a worktree.
@@ -61,19 +68,27 @@ impl Input {
             stage: None,
             anchor: None,
             event,
+            parsed: ParsedScript::default(),
         }
     }
 
     /// Returns the same event with this worktree.
     #[must_use]
     pub fn within(self, root: &str) -> Input {
-        Input { cwd: root.to_owned(), root: root.to_owned(), ..self }
+        Input { cwd: root.to_owned(), root: root.to_owned(), parsed: ParsedScript::default(), ..self }
     }
 
     /// Returns the directory and home in which a command line of this event starts.
     pub fn start(&self) -> ShellStart {
         let known = |place: &str| (!place.is_empty()).then(|| place.to_owned());
         ShellStart { cwd: known(&self.cwd), home: known(&self.home) }
+    }
+
+    /// Returns the parsed command line of the event's call. The first caller parses it; later callers get the
+    /// same result.
+    pub fn script(&self) -> Option<&Script> {
+        let call = self.event.call()?;
+        self.parsed.0.get_or_init(|| call.parse_script(&self.start())).as_ref()
     }
 
     pub fn ground(&self) -> KnownPaths {
@@ -238,6 +253,16 @@ impl EventKind {
 }
 
 impl Event {
+    /// Returns the tool call that the event is about.
+    pub fn call(&self) -> Option<&ToolCall> {
+        match self {
+            Event::ToolRequested { call }
+            | Event::PermissionAsked { call }
+            | Event::ToolFinished { call, .. } => Some(call),
+            _ => None,
+        }
+    }
+
     pub fn kind(&self) -> EventKind {
         match self {
             Event::SessionStarted { .. } => EventKind::SessionStarted,

@@ -1,8 +1,6 @@
 //! A tool call: its name, its possible effect and the paths that it names. Each client's file has the table
 //! of its tools and their effects.
 
-use std::cell::OnceCell;
-
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -23,7 +21,6 @@ pub struct ToolCall {
     pub input: Value,
     /// Whether `input` is complete. Sprag cuts over-long payloads when it reads them.
     pub whole: InputCompleteness,
-    script: OnceCell<Script>,
 }
 
 /// The strongest effect that a call can have. A tool that is not in a table is `Exec`.
@@ -119,7 +116,6 @@ impl ToolCall {
             },
             whole,
             input,
-            script: OnceCell::new(),
         }
     }
 
@@ -128,17 +124,14 @@ impl ToolCall {
         is_question(self.name.as_str())
     }
 
-    /// Returns the parsed command line. The first caller parses it; later callers get the same result.
-    pub fn script(&self, start: &ShellStart) -> Option<&Script> {
-        let command = self.command.as_ref()?;
-        Some(self.script.get_or_init(|| {
-            let mut script = Script::parse(command, start);
-            if self.whole != InputCompleteness::Yes {
-                let about = Text::from("a call too long to be read in full");
-                script.doubts.push(Doubt { kind: DoubtKind::Limit, about, command: None });
-            }
-            script
-        }))
+    /// Parses the command line.
+    pub fn parse_script(&self, start: &ShellStart) -> Option<Script> {
+        let mut script = Script::parse(self.command.as_ref()?, start);
+        if self.whole != InputCompleteness::Yes {
+            let about = Text::from("a call too long to be read in full");
+            script.doubts.push(Doubt { kind: DoubtKind::Limit, about, command: None });
+        }
+        Some(script)
     }
 
     /// Describes the call for people, without secrets.

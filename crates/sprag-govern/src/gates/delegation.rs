@@ -234,7 +234,7 @@ fn counts(call: &ToolCall, input: &Input) -> bool {
     match (call.effect, &call.command) {
         (ToolEffect::Read | ToolEffect::Net | ToolEffect::Delegate, _) => false,
         (ToolEffect::Write | ToolEffect::Exec, Some(_)) => {
-            !call.script(&input.start()).is_some_and(Script::only_looks)
+            !input.script().is_some_and(Script::only_looks)
         }
         (ToolEffect::Write | ToolEffect::Exec, None) => {
             call.paths.is_empty() || !call.paths.iter().all(|path| is_leaders(path))

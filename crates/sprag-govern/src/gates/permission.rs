@@ -198,7 +198,7 @@ impl PermissionGate {
                 return Vote::Hold(refusal(&judged, code.as_deref()));
             }
             RuleDecision::Deny | RuleDecision::Ask => return Vote::Pass,
-            RuleDecision::Allow | RuleDecision::None if judged.uncertain || is_in_doubt(cx.input, call) => {
+            RuleDecision::Allow | RuleDecision::None if judged.uncertain || is_in_doubt(cx.input) => {
                 return Vote::Pass;
             }
             RuleDecision::Allow | RuleDecision::None => {}
@@ -219,13 +219,13 @@ impl PermissionGate {
 
 /// Returns the rules that concern a call.
 pub fn concern(policy: &Settings, input: &Input, call: &ToolCall) -> RuleConcern {
-    policy.watch.concern(call, call.script(&input.start()), &input.cwd)
+    policy.watch.concern(call, input.script(), &input.cwd)
 }
 
 /// Returns the verdict of these rules about a call.
 pub(crate) fn judge(rules: &RuleSet, input: &Input, call: &ToolCall) -> RuleVerdict {
     let ground = input.ground();
-    rules.judge(&Subject::call(call, call.script(&input.start()), &ground))
+    rules.judge(&Subject::call(call, input.script(), &ground))
 }
 
 /// Returns the rule that denies a call or asks about it first.
@@ -240,8 +240,8 @@ fn covered(shared: &SharedFacts, input: &Input, call: &ToolCall) -> Option<RuleV
     (judged.verdict == RuleDecision::Allow).then_some(judged)
 }
 
-fn is_in_doubt(input: &Input, call: &ToolCall) -> bool {
-    call.script(&input.start()).is_some_and(|script| !script.doubts.is_empty())
+fn is_in_doubt(input: &Input) -> bool {
+    input.script().is_some_and(|script| !script.doubts.is_empty())
 }
 
 /// Reports whether the rules leave a call to the judge.
@@ -255,7 +255,7 @@ fn is_left_to_judge(shared: &SharedFacts, input: &Input) -> bool {
     let judged = judge(rules, input, call);
     judged.verdict == RuleDecision::None
         && !judged.uncertain
-        && !is_in_doubt(input, call)
+        && !is_in_doubt(input)
         && covered(shared, input, call).is_none()
 }
 

@@ -191,7 +191,7 @@ fn defines_reviewer<'a>(call: &ToolCall, input: &Input, known: &'a Answer) -> Op
     let names = |text: &str| text.to_ascii_lowercase().contains(REVIEWER);
     let knows = |word: &Word| matches!(word, Word::Known(word) if names(word));
     let is_put_together = || {
-        let script = call.script(&input.start());
+        let script = input.script();
         script.is_some_and(|script| script.commands.iter().any(|command| command.argv.iter().any(knows)))
     };
     // JSON never escapes a letter of the name.
@@ -205,8 +205,7 @@ const AGENTS: &str = "/.claude/agents/";
 /// Reports whether a call may touch a protected file. A cheap test first: most calls write no known file and
 /// do not name Sprag.
 fn may_touch(call: &ToolCall, input: &Input) -> bool {
-    let writes = call
-        .script(&input.start())
+    let writes = input.script()
         .map_or(!call.paths.is_empty(), |script| script.writes.iter().any(|used| !is_device(&used.path)));
     call.effect.changes_the_world() && (writes || names_us(call))
 }
@@ -231,7 +230,7 @@ fn touches(call: &ToolCall, input: &Input, known: &Answer) -> Option<String> {
     if let Some(written) = written {
         return Some(written.named.clone());
     }
-    let script = call.script(&input.start());
+    let script = input.script();
     if let Some(found) = script.and_then(|script| reaches(script, input, known)) {
         return Some(found);
     }
@@ -358,7 +357,7 @@ fn hits(written: &WrittenPath, place: &str) -> bool {
 /// Reports whether the effect of a call is known well enough. It is for a tool with a path, and for listed
 /// programs without any doubt in the shell model.
 fn is_plain(call: &ToolCall, input: &Input) -> bool {
-    let Some(script) = call.script(&input.start()) else {
+    let Some(script) = input.script() else {
         return !call.paths.is_empty();
     };
     let is_known = |command: &Command| {
@@ -410,7 +409,7 @@ mod tests {
             home: "/home/u".to_owned(),
             ..Input::new(Timestamp::from_millis(0), SessionId::new("s"), event).within("/w/repo")
         };
-        let named = match call.script(&input.start()) {
+        let named = match input.script() {
             Some(script) => script.writes.iter().map(|used| (used.path.clone(), used.by == "rm")).collect(),
             None => call.paths.iter().map(|path| (Word::Known(path.clone()), false)).collect::<Vec<_>>(),
         };

@@ -8,7 +8,7 @@ use serde_json::Value;
 use sprag_base::redact;
 use sprag_base::text::{Text, one_line};
 use sprag_policy::call::ToolCall;
-use sprag_shell::{Command, Host, Script, ShellStart};
+use sprag_shell::{Command, Host, Script};
 
 trackers! {
     tissue,
@@ -91,7 +91,7 @@ pub fn find(name: &str) -> Option<&'static Tracker> {
 
 /// Returns the tickets of all enabled trackers that a call closes if it succeeds. Commands that run on
 /// another machine do not count.
-pub fn closes(call: &ToolCall, start: &ShellStart, enabled: impl Fn(&str) -> bool) -> Vec<Ticket> {
+pub fn closes(call: &ToolCall, script: Option<&Script>, enabled: impl Fn(&str) -> bool) -> Vec<Ticket> {
     let trackers: Vec<&Tracker> = TRACKERS.iter().filter(|tracker| enabled(tracker.name)).copied().collect();
     let mut tickets = Vec::new();
     let mut add = |tracker: &Tracker, ids: Vec<String>| {
@@ -106,7 +106,7 @@ pub fn closes(call: &ToolCall, start: &ShellStart, enabled: impl Fn(&str) -> boo
             add(tracker, (tracker.closes_by_tool)(tool, &call.input));
         }
     }
-    if let Some(script) = call.script(start) {
+    if let Some(script) = script {
         let is_spoken = |program: &str| trackers.iter().any(|tracker| tracker.programs.contains(&program));
         for (program, words) in lines(script, is_spoken) {
             for tracker in trackers.iter().filter(|tracker| tracker.programs.contains(&program)) {

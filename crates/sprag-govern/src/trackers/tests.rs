@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use sprag_policy::call::{InputCompleteness, ToolEffect, ToolRow};
+use sprag_shell::ShellStart;
 
 use super::*;
 
@@ -13,7 +14,7 @@ const TOOLS: &[ToolRow] =
 fn shown(name: &str, input: Value, enabled: impl Fn(&str) -> bool) -> String {
     let call = ToolCall::new(TOOLS, name, input, None, InputCompleteness::Yes);
     let start = ShellStart { cwd: Some("/w".to_owned()), home: None };
-    let tickets = closes(&call, &start, enabled);
+    let tickets = closes(&call, call.parse_script(&start).as_ref(), enabled);
     tickets.iter().map(|ticket| format!("{}:{}", ticket.tracker, ticket.id)).collect::<Vec<_>>().join(" ")
 }
 

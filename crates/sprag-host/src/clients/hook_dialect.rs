@@ -10,8 +10,7 @@ use sprag_base::redact;
 use sprag_base::text::{Text, ending};
 use sprag_base::time::Timestamp;
 use sprag_govern::event::{
-    Actor, BackgroundWork, Event, EventKind, Input, Presence, PromptAuthor, SessionPurpose, StartSource,
-    StopRequest,
+    Actor, BackgroundWork, Event, EventKind, Input, Presence, PromptAuthor, StartSource, StopRequest,
 };
 use sprag_govern::verdict::{Ruling, Verdict};
 use sprag_policy::call::{InputCompleteness, ToolCall, ToolOutcome, ToolRow};
@@ -110,21 +109,14 @@ pub(crate) fn parse(dialect: &HookDialect, payload: &HookPayload) -> Result<Pars
     };
     let transcript = wire.transcript_path.clone().filter(|path| path.starts_with('/'));
     let input = event(dialect, wire, payload.whole)?.map(|event| Input {
-        at: dialect.now,
-        session,
         client: dialect.client.to_owned(),
         cwd,
         project: dialect.project.clone(),
         transcript,
-        root: String::new(),
-        home: String::new(),
         actor,
         agent,
         presence,
-        errand: SessionPurpose::Own,
-        stage: None,
-        anchor: None,
-        event,
+        ..Input::new(dialect.now, session, event)
     });
     Ok(ParsedPayload { native, input })
 }

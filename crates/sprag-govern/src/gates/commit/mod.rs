@@ -200,7 +200,7 @@ trailers = \"keep\"
         if !applies && !strips {
             return Vote::Pass;
         }
-        let Some(script) = call.script(&cx.input.start()) else {
+        let Some(script) = cx.input.script() else {
             return Vote::Pass;
         };
         let held = if applies { guard(cx, script) } else { None };
@@ -240,9 +240,7 @@ fn applies(policy: &Settings, _about: &SessionFacts) -> bool {
 /// Returns the queries for the content of the commits of a call.
 fn looks(input: &Input) -> StagedQueries {
     match &input.event {
-        Event::ToolRequested { call } => {
-            call.script(&input.start()).map(git_writes::looks).unwrap_or_default()
-        }
+        Event::ToolRequested { .. } => input.script().map(git_writes::looks).unwrap_or_default(),
         _ => StagedQueries::default(),
     }
 }

@@ -244,7 +244,7 @@ impl CompletionGate {
             && call.effect == ToolEffect::Exec
             && !is_failing
             && self.alarms < ALARMS
-            && !call.script(&cx.input.start()).is_some_and(Script::only_looks)
+            && !cx.input.script().is_some_and(Script::only_looks)
         {
             self.alarmed = true;
         }

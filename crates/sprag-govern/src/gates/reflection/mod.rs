@@ -280,9 +280,8 @@ impl ReflectionGate {
     /// Notes the tickets that a call closes and lets it pass. The end of the call shows whether it closed
     /// them.
     fn requested(&mut self, call: &ToolCall, cx: &GateCx<'_, ReflectionGate>) -> Vote {
-        let start = cx.input.start();
         if let Actor::Subagent { id, .. } = &cx.input.actor
-            && let Some(script) = call.script(&start)
+            && let Some(script) = cx.input.script()
         {
             if let Some(reason) = subagent_reports::refusal(script) {
                 return Vote::Hold(reason);
@@ -295,7 +294,7 @@ impl ReflectionGate {
             }
         }
         let overrides = &cx.settings.overrides;
-        for ticket in trackers::closes(call, &start, |name| overrides.is_on(name)) {
+        for ticket in trackers::closes(call, cx.input.script(), |name| overrides.is_on(name)) {
             if self.closing.len() >= CLOSINGS {
                 self.closing.remove(0);
             }

@@ -138,7 +138,7 @@ impl Gate for ReviewGate {
             }
             (Event::ToolRequested { call }, _) => match self.requested(call, cx) {
                 Some(reason) => Vote::Hold(reason),
-                None => self.decide_called(call, cx),
+                None => self.decide_called(cx),
             },
             (Event::StopRequested(_), Actor::Main) => self.stop(cx),
             (Event::SessionEnded { .. }, _) => self.ended(cx),

@@ -17,7 +17,7 @@ use crate::verdict::Vote;
 
 /// Reports whether a review rule may concern this call.
 pub(crate) fn may_be_gated(watch: &RuleFilter, input: &Input, call: &ToolCall) -> bool {
-    watch.concern(call, call.script(&input.start()), &input.cwd) != RuleConcern::None
+    watch.concern(call, input.script(), &input.cwd) != RuleConcern::None
 }
 
 /// Votes in a session that reviews another one. It has no approval of its own, so gated calls are refused.
@@ -128,9 +128,8 @@ impl ReviewGate {
     }
 
     /// Votes on a call of `sprag decide`. A call of the reviewer leaves a permit, which the command needs.
-    pub(super) fn decide_called(&mut self, call: &ToolCall, cx: &mut GateCx<'_, ReviewGate>) -> Vote {
-        let script = call.script(&cx.input.start());
-        let Some(called) = script.and_then(decide_in) else {
+    pub(super) fn decide_called(&mut self, cx: &mut GateCx<'_, ReviewGate>) -> Vote {
+        let Some(called) = cx.input.script().and_then(decide_in) else {
             return Vote::Pass;
         };
         if called.is_human {

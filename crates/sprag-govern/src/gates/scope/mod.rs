@@ -114,7 +114,7 @@ impl Gate for ScopeGate {
             && call.effect == ToolEffect::Exec
             && targets::is_mutating(call, ask.input, ask.settings)
             // Builds run the agent's own code too, and that must not widen the scope.
-            && !call.script(&ask.input.start()).is_some_and(strays::only_moves)
+            && !ask.input.script().is_some_and(strays::only_moves)
         {
             actions.push(Before::SnapshotProtected);
         }

@@ -75,7 +75,7 @@ impl ScopeGate {
         if call.effect != ToolEffect::Exec {
             return;
         }
-        let script = call.script(&input.start());
+        let script = input.script();
         if script.is_some_and(only_moves) {
             return;
         }

@@ -66,7 +66,7 @@ pub fn wanted(call: &ToolCall, input: &Input, policy: &Settings) -> Option<Vec<W
     for member in configured.iter().flat_map(|members| members.split_whitespace()) {
         wanted.extend(texts(call.input.get(member)).into_iter().map(at));
     }
-    if let Some(script) = call.script(&input.start()) {
+    if let Some(script) = input.script() {
         wanted.extend(of_script(script, input));
     } else if wanted.is_empty() && (call.effect == ToolEffect::Write || configured.is_some()) {
         wanted.push(unknown(call.name.as_str()));
@@ -87,7 +87,7 @@ pub(crate) fn is_mutating(call: &ToolCall, input: &Input, policy: &Settings) -> 
         ToolEffect::Exec => {
             !is_ours(call.name.as_str())
                 && !policy.only_reads(call.name.as_str())
-                && !call.script(&input.start()).is_some_and(Script::only_looks)
+                && !input.script().is_some_and(Script::only_looks)
         }
     }
 }

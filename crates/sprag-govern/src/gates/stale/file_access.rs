@@ -61,7 +61,7 @@ const SHOWN_LINES: u32 = 2000;
 pub fn touches(call: &ToolCall, input: &Input) -> Vec<FileAccess> {
     let mut found = Vec::new();
     let named = |path: &String| (path.clone(), input.cwd.clone());
-    match (call.effect, call.script(&input.start())) {
+    match (call.effect, input.script()) {
         (_, Some(script)) => {
             let known = |used: &PathUse| place(used, &input.cwd);
             for (used, (path, dir)) in script.writes.iter().filter_map(|used| Some((used, known(used)?))) {
@@ -117,7 +117,7 @@ const GIT: &str = "git";
 /// Reports whether git moves the whole tree. No agent wrote the content that is there afterwards.
 pub fn moves_tree(call: &ToolCall, input: &Input) -> bool {
     let is_git = call.command.as_ref().is_some_and(|command| command.contains(GIT));
-    is_git && call.script(&input.start()).is_some_and(|script| script.commands.iter().any(moves))
+    is_git && input.script().is_some_and(|script| script.commands.iter().any(moves))
 }
 
 fn moves(command: &Command) -> bool {

@@ -45,10 +45,10 @@ pub(crate) fn guard(places: &Locations, path: &Path) -> GuardedPart {
 
 /// Reports whether git checked out the file with a tree. Then the change was made elsewhere.
 pub(crate) fn is_from_git(world: &World<'_>, input: &Input, path: &Path) -> bool {
-    let (Event::ToolFinished { call, .. }, Some(worktree)) = (&input.event, &world.places.worktree) else {
+    let (Event::ToolFinished { .. }, Some(worktree)) = (&input.event, &world.places.worktree) else {
         return false;
     };
-    if !call.script(&input.start()).is_some_and(scope::moves_trees) {
+    if !input.script().is_some_and(scope::moves_trees) {
         return false;
     }
     let committed = || {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use sprag_base::path::absolute;
-use sprag_govern::event::{Event, Input};
+use sprag_govern::event::Input;
 use sprag_govern::facts::{WriteEffect, WrittenPath};
 use sprag_shell::{Word, WorkingDir};
 
@@ -87,12 +87,10 @@ fn claude_dir(world: &World<'_>) -> Option<PathBuf> {
 
 /// Returns the paths that a call changes, as far as its text shows.
 pub fn written(input: &Input) -> Vec<WrittenPath> {
-    let (Event::ToolRequested { call } | Event::PermissionAsked { call } | Event::ToolFinished { call, .. }) =
-        &input.event
-    else {
+    let Some(call) = input.event.call() else {
         return Vec::new();
     };
-    let named: Vec<(String, String, WriteEffect)> = match call.script(&input.start()) {
+    let named: Vec<(String, String, WriteEffect)> = match input.script() {
         None => {
             call.paths.iter().map(|path| (path.clone(), input.cwd.clone(), WriteEffect::Written)).collect()
         }

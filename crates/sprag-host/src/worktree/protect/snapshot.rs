@@ -19,9 +19,11 @@ use serde_json::Value;
 
 use sprag_base::digest::Digest;
 use sprag_base::result::Discard as _;
+use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_govern::event::{Event, Input};
+use sprag_govern::event::Input;
 use sprag_govern::facts::ProtectedDamage;
+use sprag_policy::call::ToolCall;
 
 use crate::config::{hash_of, rule_layers};
 use crate::store::lock_within;
@@ -202,14 +204,9 @@ fn whose(world: &World<'_>, input: &Input) -> (PathBuf, String) {
 
 /// Returns the path that marks a running call. Calls without an id are distinguished by their content.
 fn mark(world: &World<'_>, input: &Input) -> PathBuf {
-    let call = match &input.event {
-        Event::ToolRequested { call }
-        | Event::PermissionAsked { call }
-        | Event::ToolFinished { call, .. } => {
-            call.id.as_ref().map_or_else(|| call.summary().to_string(), ToString::to_string)
-        }
-        _ => String::new(),
-    };
+    let named =
+        |call: &ToolCall| call.id.as_ref().map_or_else(|| call.summary().to_string(), Text::to_string);
+    let call = input.event.call().map(named).unwrap_or_default();
     dir(world).join("open").join(Digest::hash_parts([input.session.as_str(), &call]).to_string())
 }
 

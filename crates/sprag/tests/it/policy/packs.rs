@@ -86,8 +86,9 @@ fn a_few_rules_answer_as_all_of_them_do() {
                 }
             };
             let call = ToolCall::new(TOOLS, name, input, None, InputCompleteness::Yes);
-            let subject = Subject::call(&call, call.script(&start), &ground);
-            let concern = watch.concern(&call, call.script(&start), EXAMPLE_CWD);
+            let script = call.parse_script(&start);
+            let subject = Subject::call(&call, script.as_ref(), &ground);
+            let concern = watch.concern(&call, script.as_ref(), EXAMPLE_CWD);
             let asked = match &concern {
                 RuleConcern::None => RuleSet::default(),
                 RuleConcern::Every => set.clone(),
@@ -124,7 +125,8 @@ fn what_agents_do_most_concerns_no_rule() {
         "cd crates/core && cargo clippy",
     ] {
         let call = ToolCall::new(TOOLS, "Bash", json!({ "command": command }), None, InputCompleteness::Yes);
-        assert_eq!(watch.concern(&call, call.script(&start), EXAMPLE_CWD), RuleConcern::None, "{command}");
+        let script = call.parse_script(&start);
+        assert_eq!(watch.concern(&call, script.as_ref(), EXAMPLE_CWD), RuleConcern::None, "{command}");
     }
     for (tool, path) in [("Read", "src/main.rs"), ("Edit", "src/main.rs"), ("Write", "docs/x.md")] {
         let call = ToolCall::new(TOOLS, tool, json!({ "file_path": path }), None, InputCompleteness::Yes);
