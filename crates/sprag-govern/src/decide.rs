@@ -12,7 +12,7 @@ use crate::event::{
 };
 use crate::facts::{SharedFacts, SharedNeeds};
 use crate::gates::before::{Before, Prepared};
-use crate::gates::{self, Answers, OnFault, Questions, RecordEffect, StepCx};
+use crate::gates::{self, Answers, Ask, GateSettings, OnFault, Questions, RecordEffect, StepCx};
 use crate::obligation::records::DebtRecord;
 use crate::obligation::{Debt, DebtCause, Obligation};
 use crate::reason::Reason;
@@ -49,7 +49,7 @@ pub fn shared(session: &Session, input: &Input, settings: &GovernSettings) -> Sh
         return SharedNeeds::NONE;
     }
     let first = if session.about.started.is_none() { SharedNeeds::HEAD } else { SharedNeeds::NONE };
-    first | session.gates.shared(&session.about, input, &settings.gates)
+    first | session.gates.shared(&all_gates(session, input, settings))
 }
 
 /// Returns the questions of the gates about this event, once the shared facts are known.
@@ -57,7 +57,7 @@ pub fn ask(session: &Session, input: &Input, settings: &GovernSettings, shared: 
     if is_unasked(session, input) {
         return Questions::default();
     }
-    session.gates.ask(&session.about, input, &settings.gates, shared)
+    session.gates.ask(&all_gates(session, input, settings), shared)
 }
 
 /// Returns the actions that must happen before the decision.
@@ -69,8 +69,17 @@ pub fn before(session: &Session, input: &Input, settings: &GovernSettings) -> Ve
     if wants_baseline(&session.about, input) {
         actions.push(Before::TakeBaseline);
     }
-    session.gates.before(&session.about, input, &settings.gates, &mut actions);
+    session.gates.before(&all_gates(session, input, settings), &mut actions);
     actions
+}
+
+/// Returns the data that all gates read.
+fn all_gates<'a>(
+    session: &'a Session,
+    input: &'a Input,
+    settings: &'a GovernSettings,
+) -> Ask<'a, GateSettings> {
+    Ask { session: &session.about, input, settings: &settings.gates }
 }
 
 /// Reports whether no gate judges this event.
@@ -104,35 +113,27 @@ pub fn decide(mut session: Session, input: &Input, facts: &DecisionFacts, policy
     let ungoverned = is_unasked(&session, input);
     let open = open_before_report(&session, input);
     let mut is_judged = !ungoverned && answers.shared.changes.is_some();
+    let cx = StepCx {
+        session: &session.about,
+        input,
+        answers,
+        prepared,
+        settings: &policy.gates,
+        effects: &mut effects,
+        outcome: &mut outcome,
+    };
     if !ungoverned {
-        let votes = session.gates.step(StepCx {
-            session: &session.about,
-            input,
-            answers,
-            prepared,
-            settings: &policy.gates,
-            effects: &mut effects,
-            outcome: &mut outcome,
-        });
+        let votes = session.gates.step(cx);
         // A gate that could not find its facts looks again at the next stop.
         is_judged &= !votes.iter().any(|(_, vote)| *vote == Vote::Unsure);
         verdict = combine(&mut session, votes, input, policy, &mut effects);
         session.about.intent.clone_from(&session.gates.scope.chosen);
+    } else if input.errand == SessionPurpose::Own {
+        session.gates.heard(cx);
     }
     // First, so that a length limit cuts it last.
     if let Some(anchor) = &input.anchor {
         verdict.notes.insert(0, anchor.clone());
-    }
-    if ungoverned && input.errand == SessionPurpose::Own {
-        session.gates.heard(StepCx {
-            session: &session.about,
-            input,
-            answers,
-            prepared,
-            settings: &policy.gates,
-            effects: &mut effects,
-            outcome: &mut outcome,
-        });
     }
     discharge(&mut session, &open, input);
     if !matches!(verdict.ruling, Ruling::Hold { .. }) {
@@ -144,7 +145,7 @@ pub fn decide(mut session: Session, input: &Input, facts: &DecisionFacts, policy
     let is_passed_over = matches!(&input.event, Event::StopRequested(stop) if !stop.planning);
     if ungoverned && is_passed_over && session.about.activity.has_changed() && input.actor == Actor::Main {
         session.about.activity = Activity::ChangedAndPassedOver;
-        session.gates.passed_over(&session.about, input, &policy.gates);
+        session.gates.passed_over(&Ask { session: &session.about, input, settings: &policy.gates });
     }
     let binding = verdict.ruling != Ruling::Pass || session.stops != before || !effects.is_empty();
     let weight = if binding { Durability::Binding } else { Durability::Telemetry };
@@ -430,7 +431,7 @@ fn judge_aside(
 
 fn tell(session: &mut Session, held: &[(&'static str, Obligation)]) {
     for (gate, obligation) in held.iter() {
-        session.gates.notify_held(gate, obligation.digest);
+        session.gates.held(gate, obligation.digest);
     }
 }
 

@@ -102,13 +102,8 @@ pub trait Gate: Clone + Default + PartialEq + Serialize + DeserializeOwned {
         None
     }
 
-    /// Notes that Sprag held the agent for this gate's obligation, so the agent has read the reason. An
-    /// obligation that is only open may still be released.
-    fn notify_held(&mut self, _digest: Digest) {}
-
-    /// Notes a stop that Sprag ignores because work still runs. No gate votes, but the gate may read the last
-    /// message.
-    fn passed_over(&mut self, _ask: &Ask<'_, Self::Settings>) {}
+    /// Updates the state from a fact on which no gate votes.
+    fn notice(&mut self, _notice: Notice<'_, Self::Settings>) {}
 
     /// Reads the agent's message at a stop that no gate judges. May write records.
     fn heard(&mut self, _cx: &mut GateCx<'_, Self>) {}
@@ -117,11 +112,27 @@ pub trait Gate: Clone + Default + PartialEq + Serialize + DeserializeOwned {
     fn forget_single_use(&mut self) {}
 }
 
+/// A fact that a gate may note.
+pub enum Notice<'a, S> {
+    /// Sprag held the agent for the obligation with this digest, so the agent has read the reason. An
+    /// obligation that is only open may still be released.
+    Held(Digest),
+    /// Sprag ignores a stop because work still runs. The gate may read the last message.
+    PassedOver(Ask<'a, S>),
+}
+
 /// The data that a gate reads before the host gathers facts.
 pub struct Ask<'a, S> {
     pub session: &'a SessionFacts,
     pub input: &'a Input,
     pub settings: &'a S,
+}
+
+impl<'a> Ask<'a, GateSettings> {
+    /// Returns the same data with the settings of one gate.
+    fn with<S>(&self, settings: &'a S) -> Ask<'a, S> {
+        Ask { session: self.session, input: self.input, settings }
+    }
 }
 
 /// The data that a gate reads and the records that it may write when it votes.
@@ -175,6 +186,22 @@ pub(crate) struct StepCx<'a> {
     pub settings: &'a GateSettings,
     pub effects: &'a mut Vec<RecordEffect>,
     pub outcome: &'a mut Option<ReportOutcome>,
+}
+
+impl<'a> StepCx<'a> {
+    /// Returns the data of one gate.
+    fn of<G: Gate>(&mut self, answer: &'a G::Answer, settings: &'a G::Settings) -> GateCx<'_, G> {
+        GateCx {
+            session: self.session,
+            input: self.input,
+            shared: &self.answers.shared,
+            answer,
+            prepared: self.prepared,
+            settings,
+            effects: self.effects,
+            outcome: self.outcome,
+        }
+    }
 }
 
 /// Reports whether a count is zero; such counts are not stored.
@@ -266,51 +293,23 @@ macro_rules! gates {
         }
 
         impl GateStates {
-            pub(crate) fn shared(
-                &self,
-                session: &SessionFacts,
-                input: &Input,
-                settings: &GateSettings,
-            ) -> SharedNeeds {
-                SharedNeeds::NONE $(| self.$name.shared(&Ask { session, input, settings: &settings.$name }))+
+            pub(crate) fn shared(&self, ask: &Ask<'_, GateSettings>) -> SharedNeeds {
+                SharedNeeds::NONE $(| self.$name.shared(&ask.with(&ask.settings.$name)))+
             }
 
-            pub(crate) fn ask(
-                &self,
-                session: &SessionFacts,
-                input: &Input,
-                settings: &GateSettings,
-                shared: &SharedFacts,
-            ) -> Questions {
-                Questions {
-                    $($name: self.$name.ask(&Ask { session, input, settings: &settings.$name }, shared)),+
-                }
+            pub(crate) fn ask(&self, ask: &Ask<'_, GateSettings>, shared: &SharedFacts) -> Questions {
+                Questions { $($name: self.$name.ask(&ask.with(&ask.settings.$name), shared)),+ }
             }
 
-            pub(crate) fn before(
-                &self,
-                session: &SessionFacts,
-                input: &Input,
-                settings: &GateSettings,
-                actions: &mut Vec<Before>,
-            ) {
-                $(self.$name.before(&Ask { session, input, settings: &settings.$name }, actions);)+
+            pub(crate) fn before(&self, ask: &Ask<'_, GateSettings>, actions: &mut Vec<Before>) {
+                $(self.$name.before(&ask.with(&ask.settings.$name), actions);)+
             }
 
-            pub(crate) fn step(&mut self, cx: StepCx<'_>) -> Vec<(&'static str, Vote)> {
-                let StepCx { session, input, answers, prepared, settings, effects, outcome } = cx;
+            pub(crate) fn step(&mut self, mut cx: StepCx<'_>) -> Vec<(&'static str, Vote)> {
+                let StepCx { answers, settings, .. } = cx;
                 vec![$((
                     stringify!($name),
-                    self.$name.step(&mut GateCx {
-                        session,
-                        input,
-                        shared: &answers.shared,
-                        answer: &answers.$name,
-                        prepared,
-                        settings: &settings.$name,
-                        effects,
-                        outcome,
-                    }),
+                    self.$name.step(&mut cx.of(&answers.$name, &settings.$name)),
                 )),+]
             }
 
@@ -327,29 +326,21 @@ macro_rules! gates {
             }
 
             /// Notifies a gate that its obligation held the agent.
-            pub(crate) fn notify_held(&mut self, gate: &str, digest: Digest) {
+            pub(crate) fn held(&mut self, gate: &str, digest: Digest) {
                 match gate {
-                    $(stringify!($name) => Gate::notify_held(&mut self.$name, digest),)+
+                    $(stringify!($name) => self.$name.notice(Notice::Held(digest)),)+
                     _ => {}
                 }
             }
 
-            pub(crate) fn passed_over(&mut self, session: &SessionFacts, input: &Input, settings: &GateSettings) {
-                $(self.$name.passed_over(&Ask { session, input, settings: &settings.$name });)+
+            /// Notifies all gates of a stop that Sprag ignores.
+            pub(crate) fn passed_over(&mut self, ask: &Ask<'_, GateSettings>) {
+                $(self.$name.notice(Notice::PassedOver(ask.with(&ask.settings.$name)));)+
             }
 
-            pub(crate) fn heard(&mut self, cx: StepCx<'_>) {
-                let StepCx { session, input, answers, prepared, settings, effects, outcome } = cx;
-                $(self.$name.heard(&mut GateCx {
-                    session,
-                    input,
-                    shared: &answers.shared,
-                    answer: &answers.$name,
-                    prepared,
-                    settings: &settings.$name,
-                    effects,
-                    outcome,
-                });)+
+            pub(crate) fn heard(&mut self, mut cx: StepCx<'_>) {
+                let StepCx { answers, settings, .. } = cx;
+                $(self.$name.heard(&mut cx.of(&answers.$name, &settings.$name));)+
             }
 
             pub(crate) fn forget_single_use(&mut self) {

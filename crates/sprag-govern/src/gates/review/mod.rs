@@ -28,7 +28,7 @@ use sprag_policy::call::{ToolCall, ToolEffect};
 use crate::event::{Actor, Event, Input, PromptAuthor, SessionPurpose};
 use crate::facts::{SharedFacts, SharedNeeds};
 use crate::gates::records::{GateRecord, ReviewAttemptRecord};
-use crate::gates::{Ask, Gate, GateCx};
+use crate::gates::{Ask, Gate, GateCx, Notice};
 use crate::obligation::{Duty, Obligation};
 use crate::reason::Reason;
 use crate::report::Report;
@@ -186,7 +186,8 @@ impl Gate for ReviewGate {
         }
     }
 
-    fn notify_held(&mut self, digest: Digest) {
+    fn notice(&mut self, notice: Notice<'_, Settings>) {
+        let Notice::Held(digest) = notice else { return };
         match &mut self.standing {
             ReviewState::Idle | ReviewState::Approved(_) => {}
             ReviewState::Wanted { case, .. } if case.digest(None) == digest => {
