@@ -189,15 +189,6 @@ impl Summaries {
         self.cursors.get(&Text::from(month))
     }
 
-    /// Returns the summaries of one span, oldest first.
-    pub fn for_span(&self, span: SummarySpan) -> impl Iterator<Item = &TierSummary> {
-        match span {
-            SummarySpan::Day => self.days.values(),
-            SummarySpan::Week => self.weeks.values(),
-            SummarySpan::Month => self.months.values(),
-        }
-    }
-
     /// Returns weeks and months that are over and have no summary yet. Late records appear only in their day.
     pub fn due(&self, now: Timestamp) -> Vec<TierSummary> {
         let mut due: BTreeMap<(SummarySpan, Text<10>), TierSummary> = BTreeMap::new();

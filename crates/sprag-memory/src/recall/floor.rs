@@ -23,10 +23,6 @@ const LEAST: f32 = 0.25;
 const MOST: f32 = 0.6;
 /// The limit on versions of one role and scope.
 const VERSIONS: usize = 50;
-/// A pattern with a lower success rate over `TRIED` tries is no longer shown, until it reaches `READMITTED`.
-const EXCLUDED: f32 = 0.2;
-const READMITTED: f32 = 0.7;
-const TRIED: u32 = 10;
 
 /// The role and scope that a version applies to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -160,16 +156,6 @@ impl Projection for FloorVersions {
     }
 }
 
-/// Reports whether a pattern that is shown, with this success rate, stays.
-pub fn may_stay(helped: f32, tried: u32) -> bool {
-    tried < TRIED || helped / tried as f32 >= EXCLUDED
-}
-
-/// Reports whether a pattern that is hidden may return. It needs a higher rate.
-pub fn may_return(helped: f32, tried: u32) -> bool {
-    tried >= TRIED && helped / tried as f32 >= READMITTED
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -230,13 +216,6 @@ mod tests {
         took(&mut versions, &FloorVersion { version: 9, floor: f32::NAN, ..next.clone() });
         took(&mut versions, &FloorVersion { version: 9, floor: 1e9, ..next });
         assert_eq!(versions.all().count(), 1, "a forged one counts for nothing");
-    }
-
-    #[test]
-    fn what_hardly_helps_goes_and_comes_back_only_when_it_helps_well() {
-        assert!(may_stay(0.0, 9) && !may_return(9.0, 9));
-        assert!(!may_stay(1.9, 10) && may_stay(2.0, 10));
-        assert!(!may_return(6.9, 10) && may_return(7.0, 10));
     }
 
     proptest! {
