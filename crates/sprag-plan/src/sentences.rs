@@ -1,14 +1,16 @@
 //! Sentences about a run for people: the reasons why stages wait, and the meaning of records.
 
+use std::fmt::Display;
+
 use serde::{Deserialize, Serialize};
 
-use sprag_base::text::{Text, quoted};
+use sprag_base::text::{Text, quoted, quoted_list};
 use sprag_base::time::Timestamp;
 
 use super::accept::candidate::CandidateRefusal;
 use super::accept::work::{RequiredCommit, WorkRefusal};
-use super::ids::StageId;
-use super::run::Run;
+use super::ids::{CommitId, StageId};
+use super::merge::merge_failure::MergeFailure;
 use super::run::amend::NotAmended;
 use super::run::command::CommandRefusal;
 use super::run::effect::{
@@ -16,10 +18,11 @@ use super::run::effect::{
 };
 use super::run::record::{BudgetOwner, RunRecord, SessionOutcome, TargetHeld};
 use super::run::waiting::{StartBlocker, WaitingReason};
+use super::run::{Run, StageEntry};
 use super::spec::values::Slug;
 use super::stage::command::{CommandRole, StageCommand};
 use super::stage::state::StageState;
-use super::stage::{ReviewQuestion, ReviewReason, StageEvent, StageFailure};
+use super::stage::{Dispute, ReviewQuestion, ReviewReason, StageConflict, StageEvent, StageFailure};
 
 /// A reason, and the time until which it holds at least.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,6 +48,10 @@ impl Explanation {
 const NEXT: &str = "about to continue";
 /// Names that one sentence lists.
 const NAMED: usize = 3;
+/// Maximum number of protected files in one report.
+const PROTECTED: usize = 10;
+/// Conflicting paths that the task of a stage names.
+const CONFLICTING: usize = 20;
 
 pub fn why(run: &Run, stage: &StageId, why: &WaitingReason) -> Explanation {
     let (text, until) = match why {
@@ -99,11 +106,9 @@ pub fn why(run: &Run, stage: &StageId, why: &WaitingReason) -> Explanation {
 }
 
 fn ids(stages: &[StageId]) -> String {
-    let mut named: Vec<String> = stages.iter().take(NAMED).map(|id| format!("`{}`", id.as_str())).collect();
-    if stages.len() > NAMED {
-        named.push(format!("{} more", stages.len() - NAMED));
-    }
-    named.join(", ")
+    let named = quoted_list(stages.iter().take(NAMED).map(StageId::as_str));
+    let more = stages.len().saturating_sub(NAMED);
+    if more > 0 { format!("{named}, {more} more") } else { named }
 }
 
 /// Returns a description of a running effect, and a noun for the line about its outcome.
@@ -177,6 +182,143 @@ pub(crate) fn failed(failure: StageFailure) -> &'static str {
         StageFailure::Context => "its agents fill one context after the other",
         StageFailure::Told => "stopped by its agent or a person",
         StageFailure::Unknown => "the cause is unknown",
+    }
+}
+
+/// Describes the history of a stage for a person; the first line is a summary.
+pub(crate) fn stage_history(entry: &StageEntry) -> Vec<String> {
+    vec![match &entry.state {
+        StageState::Waiting { on } => {
+            format!("waits for {}, not merged yet", quoted_list(on.iter().map(StageId::as_str)))
+        }
+        StageState::Ready(_) if entry.is_held() => "on hold by a person".to_owned(),
+        StageState::Ready(_) => "ready to start".to_owned(),
+        StageState::Running(_) => "its agent is at work, or its work is being checked".to_owned(),
+        StageState::Asking { question, .. } => format!("question: {question}"),
+        StageState::HandingOff { .. } => {
+            "its agent ends, and the handoff for the next agent is written".to_owned()
+        }
+        StageState::Failing { report, .. } => failed_checks(report),
+        StageState::Merging { .. } => "in the merge queue".to_owned(),
+        StageState::Conflicted(conflict) => return conflicts(conflict),
+        StageState::MergeFailed { .. } => "its checks fail after the merge".to_owned(),
+        StageState::Review { question, back } => return review_history(question, back),
+        StageState::Blocked { failure, why, .. } => match (failure, why) {
+            // The person or agent who blocked it gave the reason.
+            (StageFailure::Told, Some(why)) => format!("blocked: {why}"),
+            (failure, Some(why)) => format!("{}: {why}", failed(*failure)),
+            (StageFailure::Crash, None) if entry.counters.crashes > 1 => {
+                let (failed, crashes) = (failed(*failure), entry.counters.crashes);
+                format!("{failed}, {crashes} times in a row without a commit")
+            }
+            (failure, None) => failed(*failure).to_owned(),
+        },
+        StageState::Skipped { by, why } => left_out(by, why),
+        StageState::Done { merged } => format!("merged as `{}`", merged.commit().0),
+    }]
+}
+
+fn review_history(question: &ReviewQuestion, back: &StageState) -> Vec<String> {
+    let usual = || case_of(question.reason()).to_owned();
+    let mut what = match question {
+        ReviewQuestion::Merge { verified } => vec![format!(
+            "its checks passed as `{}`; a person has to approve the merge (`auto_merge: false`)",
+            verified.head.0
+        )],
+        ReviewQuestion::Disputed(Dispute { check, why }) => {
+            vec![usual(), format!("check `{check}` is disputed: {why}")]
+        }
+        ReviewQuestion::NoChange => vec![
+            "its agent claimed twice to be done, but committed nothing or left uncommitted files".to_owned(),
+        ],
+        ReviewQuestion::Unreviewed { why, .. } => {
+            vec!["its checks passed, but no review took place".to_owned(), why.to_string()]
+        }
+        ReviewQuestion::OnHold { verified: Some(_) } => {
+            vec!["its checks passed; on hold by a person".to_owned()]
+        }
+        _ => vec![usual()],
+    };
+    match back {
+        StageState::Failing { report, .. } => what.push(failed_checks(report)),
+        StageState::Conflicted(conflict) => what.extend(conflicts(conflict)),
+        StageState::MergeFailed { cause: MergeFailure::Red { report }, .. } => {
+            what.push(failed_checks(report))
+        }
+        StageState::MergeFailed { cause: MergeFailure::Pair { with }, .. } => {
+            what.push(format!("checks pass alone and fail together with stage `{}`", with.as_str()));
+        }
+        _ => {}
+    }
+    what
+}
+
+fn failed_checks(report: &impl Display) -> String {
+    format!("failed checks:\n{report}")
+}
+
+fn conflicts(conflict: &StageConflict) -> Vec<String> {
+    let mut lines = vec![format!("conflicts with `{}`", conflict.against.0)];
+    lines.extend(conflict.paths.iter().map(|path| format!("conflict in `{path}`")));
+    lines
+}
+
+/// Names the open tasks of a stage.
+pub(crate) fn tasks_left(tasks: &[&Slug]) -> String {
+    format!("open tasks: {}", quoted_list(tasks))
+}
+
+pub(crate) fn bypassed(why: &impl Display) -> String {
+    format!("its checks are bypassed: {why}")
+}
+
+pub(crate) const HELD: &str = "on hold: no new agent starts for it, and it is not merged";
+
+/// Names the stage that merges commits of others on the target.
+pub(crate) fn target_stage_name(target: &str) -> String {
+    format!("commits of others on `{target}`")
+}
+
+/// Describes the task of that stage.
+pub(crate) fn target_stage_task(owed: &CommitId, target: &str, paths: &[Text<400>]) -> String {
+    format!(
+        "Someone put `{}` on `{target}`, and it conflicts with the work that this plan landed: {}. Merge it into this \
+         branch and keep all of both sides.",
+        owed.0,
+        quoted_list(paths.iter().take(CONFLICTING))
+    )
+}
+
+/// A protected file that a stage changed: its path, and its earlier content unless it is new.
+pub type ProtectedChange<'a> = (&'a [u8], Option<&'a str>);
+
+/// Reports changed protected files, with commands that restore them.
+pub fn protected_files_changed(changes: &[ProtectedChange<'_>], base: &str) -> String {
+    let mut text = format!("{} protected files changed; no stage may change them", changes.len());
+    for (path, before) in changes.iter().take(PROTECTED) {
+        let (path, word) = (quoted(&String::from_utf8_lossy(path)), shell_bytes(path));
+        text.push_str(&match before {
+            Some(blob) => {
+                format!("\n- `{path}` was `{blob}`; restore it with: git checkout {base} -- {word}")
+            }
+            None => format!("\n- `{path}` was newly added; remove it with: git rm -f -- {word}"),
+        });
+    }
+    if changes.len() > PROTECTED {
+        text.push_str(&format!("\n- and {} more", changes.len() - PROTECTED));
+    }
+    text
+}
+
+/// Quotes a path for a shell command; encodes its bytes if quotes are not enough.
+fn shell_bytes(path: &[u8]) -> String {
+    let is_plain = |text: &&str| !text.contains(['\'', '`']) && !text.contains(char::is_control);
+    match std::str::from_utf8(path).ok().filter(is_plain) {
+        Some(text) => format!("'{text}'"),
+        None => {
+            let bytes: String = path.iter().map(|byte| format!("\\{byte:03o}")).collect();
+            format!("\"$(printf '{bytes}')\"")
+        }
     }
 }
 
@@ -312,10 +454,9 @@ pub(crate) fn needs_person(id: &StageId, state: &StageState) -> String {
 
 /// Says why a claim is not checked yet.
 pub(crate) fn open_tasks(tasks: &[&Slug]) -> String {
-    let names: Vec<String> = tasks.iter().map(|task| format!("`{task}`")).collect();
     format!(
         "tasks are open: {}; do them, report each with `sprag stage task ID`, then run `sprag stage complete` again",
-        names.join(", ")
+        quoted_list(tasks)
     )
 }
 
@@ -524,6 +665,13 @@ fn first_line(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::testing::{begin, now, plan, start, started};
+
+    #[test]
+    fn the_command_that_brings_a_file_back_names_it_by_its_bytes() {
+        assert_eq!(shell_bytes(b"docs/a b.md"), "'docs/a b.md'");
+        assert_eq!(shell_bytes(b"a\xff"), "\"$(printf '\\141\\377')\"");
+        assert_eq!(shell_bytes(b"it's"), "\"$(printf '\\151\\164\\047\\163')\"");
+    }
 
     #[test]
     fn a_reason_with_an_end_counts_down_and_is_none_any_more() {

@@ -4,17 +4,15 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use sprag_base::text::quoted;
 use sprag_host::git::protected_marks::{self, Touched};
 use sprag_host::git::refs::GitError;
+use sprag_plan::sentences::protected_files_changed;
 use sprag_plan::spec::StageKind;
 
 /// Sprag's folder in a repository.
 const OURS: &str = ".sprag/";
 /// Generated from learnings; a knowledge stage may regenerate them.
 const MADE: [&str; 3] = [".sprag/knowledge/", ".sprag/share/", ".sprag/learnings.md"];
-/// Maximum number of files in the report.
-const SHOWN: usize = 10;
 
 /// The exceptions of a stage.
 pub(crate) struct ProtectedException<'a> {
@@ -65,54 +63,12 @@ pub(crate) fn damage(
         let more: Vec<Touched> = others.into_iter().filter(|it| !known.contains(&it.path)).collect();
         damaged.extend(protected_marks::marked(dir, sides.tip, &more)?);
     }
-    Ok((!damaged.is_empty()).then(|| describe(&damaged, sides.base)))
+    let changes: Vec<_> = damaged.iter().map(|it| (it.path.as_slice(), it.before.as_deref())).collect();
+    Ok((!changes.is_empty()).then(|| protected_files_changed(&changes, sides.base)))
 }
 
 /// Reports whether a path is Sprag's folder or inside it. The folder name counts too, because it could become
 /// a link.
 fn is_ours(path: &[u8]) -> bool {
     path.starts_with(OURS.as_bytes()) || path == OURS.trim_end_matches('/').as_bytes()
-}
-
-fn describe(damaged: &[Touched], base: &str) -> String {
-    let mut text = format!("{} protected files changed; no stage may change them", damaged.len());
-    for it in damaged.iter().take(SHOWN) {
-        let (path, word) = (quoted(&String::from_utf8_lossy(&it.path)), word(&it.path));
-        match &it.before {
-            Some(blob) => text.push_str(&format!(
-                "\n- `{path}` was `{blob}`; restore it with: git checkout {base} -- {word}"
-            )),
-            None => {
-                text.push_str(&format!("\n- `{path}` was newly added; remove it with: git rm -f -- {word}"))
-            }
-        }
-    }
-    if damaged.len() > SHOWN {
-        text.push_str(&format!("\n- and {} more", damaged.len() - SHOWN));
-    }
-    text
-}
-
-/// Quotes a path for a shell command; encodes its bytes if quotes are not enough.
-fn word(path: &[u8]) -> String {
-    let is_plain = |text: &&str| !text.contains(['\'', '`']) && !text.contains(char::is_control);
-    match std::str::from_utf8(path).ok().filter(is_plain) {
-        Some(text) => format!("'{text}'"),
-        None => {
-            let bytes: String = path.iter().map(|byte| format!("\\{byte:03o}")).collect();
-            format!("\"$(printf '{bytes}')\"")
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_command_that_brings_a_file_back_names_it_by_its_bytes() {
-        assert_eq!(word(b"docs/a b.md"), "'docs/a b.md'");
-        assert_eq!(word(b"a\xff"), "\"$(printf '\\141\\377')\"");
-        assert_eq!(word(b"it's"), "\"$(printf '\\151\\164\\047\\163')\"");
-    }
 }

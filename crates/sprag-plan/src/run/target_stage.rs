@@ -8,13 +8,11 @@ use sprag_intent::IntentSharing;
 use super::Run;
 use crate::ids::{CommitId, StageId};
 use crate::merge::queue::Verified;
+use crate::sentences::{target_stage_name, target_stage_task};
 use crate::spec::values::BranchName;
 use crate::spec::{EmptyWork, Plan, StageKind, StageScope, StageSpec};
 use crate::stage::StageConflict;
 use crate::stage::state::StageState;
-
-/// Paths that the description names.
-const NAMED: usize = 20;
 
 /// A stage that merges commits of others with the trunk.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,17 +27,10 @@ impl TargetStage {
     pub fn new(run: &Run, number: usize, owed: &CommitId, paths: &[Text<400>]) -> Option<TargetStage> {
         let like = like(run, paths)?;
         let target = run.plan().head.target.as_ref().map(BranchName::as_str).unwrap_or("the target");
-        let named: Vec<String> = paths.iter().take(NAMED).map(|path| format!("`{path}`")).collect();
-        let description = format!(
-            "Someone put `{}` on `{target}`, and it conflicts with the work that this plan landed: {}. Merge it into this \
-             branch and keep all of both sides.",
-            owed.0,
-            named.join(", ")
-        );
         let spec = StageSpec {
             id: id(run, number),
-            name: Text::new(format!("commits of others on `{target}`")),
-            description: Text::new(description),
+            name: Text::new(target_stage_name(target)),
+            description: Text::new(target_stage_task(owed, target, paths)),
             dependencies: Vec::new(),
             parallel_group: None,
             kind: StageKind::Standard,
