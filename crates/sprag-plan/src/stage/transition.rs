@@ -25,7 +25,11 @@ pub const TRIES: u8 = 3;
 
 /// Returns the next state. A hold is separate from the state, because it lasts through several states.
 pub fn transition(state: &S, event: &E, hold: Hold) -> Transition {
-    let to = match (state, event) {
+    next(state, event, hold).map_or(Transition::Ignored, Transition::To)
+}
+
+fn next(state: &S, event: &E, hold: Hold) -> Option<S> {
+    Some(match (state, event) {
         (S::Waiting { .. }, E::Freed) => ready(StageAttempt::numbered(1), StartReason::First),
 
         (S::Ready(ready), E::Started { session, base }) if hold == Hold::No => S::Running(StageWork {
@@ -129,28 +133,21 @@ pub fn transition(state: &S, event: &E, hold: Hold) -> Transition {
         (
             S::Running(_) | S::Failing { .. } | S::Conflicted(_) | S::MergeFailed { .. },
             E::Raised { .. } | E::ReviewAsked { .. },
-        ) => match question(event) {
-            Some(question) => S::Review { question, back: Box::new(state.at_rest()) },
-            None => return Transition::Ignored,
-        },
+        ) => S::Review { question: question(event)?, back: Box::new(state.at_rest()) },
         (S::Running(work) | S::Failing { work, .. }, E::Command { command, .. })
             if work.phase == Phase::Working && demand(command).is_some() =>
         {
-            verifying(work, demand(command).unwrap_or_default())
+            verifying(work, demand(command)?)
         }
         (
-            S::Ready(_)
-            | S::Running(_)
-            | S::Asking { .. }
-            | S::HandingOff { .. }
-            | S::Failing { .. }
-            | S::Merging { .. }
-            | S::Conflicted(_)
-            | S::MergeFailed { .. }
-            | S::Review { .. }
-            | S::Blocked { .. },
+            S::Waiting { .. } | S::Skipped { .. } | S::Done { .. },
             E::Command { command: StageCommand::Reset, .. },
-        ) => ready(StageAttempt { number: 1, ..state.current_attempt() }, StartReason::Reset),
+        ) => {
+            return None;
+        }
+        (_, E::Command { command: StageCommand::Reset, .. }) => {
+            ready(StageAttempt { number: 1, ..state.current_attempt() }, StartReason::Reset)
+        }
         (
             S::Ready(_)
             | S::Running(_)
@@ -173,22 +170,13 @@ pub fn transition(state: &S, event: &E, hold: Hold) -> Transition {
         (
             S::Review { question: ReviewQuestion::OnHold { .. }, back },
             E::Raised { .. } | E::ReviewAsked { .. },
-        ) => match question(event) {
-            Some(question) => S::Review { question, back: back.clone() },
-            None => return Transition::Ignored,
-        },
+        ) => S::Review { question: question(event)?, back: back.clone() },
         (S::Review { .. }, E::Approved { verified, entry }) => {
             S::Merging { verified: verified.clone(), entry: *entry }
         }
-        (S::Review { back, .. }, E::Outdated) => match checked_again(back, ReviewDemand::Any) {
-            Some(to) => to,
-            None => return Transition::Ignored,
-        },
+        (S::Review { back, .. }, E::Outdated) => checked_again(back, ReviewDemand::Any)?,
         (S::Review { back, .. }, E::Command { command, .. }) if demand(command).is_some() => {
-            match checked_again(back, demand(command).unwrap_or_default()) {
-                Some(to) => to,
-                None => return Transition::Ignored,
-            }
+            checked_again(back, demand(command)?)?
         }
         (
             S::Review { back, .. },
@@ -233,9 +221,8 @@ pub fn transition(state: &S, event: &E, hold: Hold) -> Transition {
             | S::Skipped { .. }
             | S::Done { .. },
             _,
-        ) => return Transition::Ignored,
-    };
-    Transition::To(to)
+        ) => return None,
+    })
 }
 
 fn ready(attempt: StageAttempt, reason: StartReason) -> S {
