@@ -105,6 +105,12 @@ impl From<ReportedSubmission> for String {
 }
 
 impl ReportedSubmission {
+    /// Reads a submission and removes its secrets.
+    pub fn redacted(text: &str) -> Result<ReportedSubmission, SubmissionError> {
+        let (submission, text) = learning::redacted_submission(text)?;
+        Ok(ReportedSubmission { text, read: Ok(submission) })
+    }
+
     pub fn text(&self) -> &str {
         &self.text
     }

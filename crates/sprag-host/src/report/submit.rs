@@ -3,15 +3,14 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
-
 use sprag_base::ids::SessionId;
-use sprag_base::redact;
 use sprag_base::text::{Text, one_line};
 use sprag_base::time::Timestamp;
 use sprag_govern::event::Actor;
-use sprag_govern::report::{KeptLearning, Reflected, RejectedItem, RepeatedCandidate, Report, ReportOutcome};
-use sprag_memory::learning::{self, Submission, SubmissionError};
+use sprag_govern::report::{
+    KeptLearning, Reflected, RejectedItem, RepeatedCandidate, Report, ReportOutcome, ReportedSubmission,
+};
+use sprag_memory::learning::{Submission, SubmissionError};
 use sprag_memory::records::SimilarLearning;
 use sprag_memory::write_gate::SimilarResolution;
 
@@ -51,38 +50,21 @@ pub fn hand_in(
     text: &str,
     resolution: Option<SimilarResolution>,
 ) -> Result<SubmissionResult, SubmitError> {
-    let submission = if text.trim().is_empty() && resolution.is_some() {
-        Submission::default()
+    let reported = if text.trim().is_empty() && resolution.is_some() {
+        ReportedSubmission::from(String::new())
     } else {
-        learning::submission(text).map_err(SubmitError::Unreadable)?
+        ReportedSubmission::redacted(text).map_err(SubmitError::Unreadable)?
     };
+    let submission = reported.read().cloned().unwrap_or_default();
     let count = submission.accepted.len() + submission.rejected.len();
     let ids: Vec<Text<64>> = (0..count).map(|_| Text::new(new_record::new_id(hand.now))).collect();
-    let report =
-        Report::Reflected { submission: cleaned(text, &submission).into(), ids: ids.clone(), resolution };
+    let report = Report::Reflected { submission: reported, ids: ids.clone(), resolution };
     let told = report::tell(world, hand.session, hand.actor, report, hand.cwd, hand.now)
         .map_err(SubmitError::Report)?;
     if told.delivery == Delivery::Recorded {
         memory::after_change(world, hand.now);
     }
     Ok(SubmissionResult::from_receipt(&submission, &ids, told))
-}
-
-/// Returns the submission without secrets, for storage on disk. Only well-formed candidates are redacted
-/// before this.
-fn cleaned(text: &str, submission: &Submission) -> String {
-    let candidates = match serde_json::from_str(text.trim_start_matches('\u{feff}')) {
-        Ok(Value::Object(mut members)) => members.remove("candidates").unwrap_or_default(),
-        Ok(other) => other,
-        Err(_) => Value::Null,
-    };
-    let Value::Array(mut candidates) = candidates else {
-        return String::new();
-    };
-    for (index, candidate) in &submission.accepted {
-        candidates[*index] = json!(candidate);
-    }
-    redact::value(json!({ "candidates": candidates })).into_inner().to_string()
 }
 
 impl SubmissionResult {

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use sprag_base::digest::Digest;
 use sprag_base::redact;
@@ -131,6 +131,22 @@ impl std::error::Error for SubmissionError {}
 
 /// Reads `{"candidates": [..]}`, or only the list. A bad candidate does not affect the others.
 pub fn submission(text: &str) -> Result<Submission, SubmissionError> {
+    Ok(read_all(&candidates(text)?))
+}
+
+/// Reads a submission and returns its JSON without secrets too, for storage on disk. Only well-formed
+/// candidates are redacted before this.
+pub fn redacted_submission(text: &str) -> Result<(Submission, String), SubmissionError> {
+    let mut candidates = candidates(text)?;
+    let submission = read_all(&candidates);
+    for (index, candidate) in &submission.accepted {
+        candidates[*index] = json!(candidate);
+    }
+    let redacted = redact::value(json!({ "candidates": candidates })).into_inner().to_string();
+    Ok((submission, redacted))
+}
+
+fn candidates(text: &str) -> Result<Vec<Value>, SubmissionError> {
     if text.len() > BYTES {
         return Err(SubmissionError::TooLarge { bytes: text.len() });
     }
@@ -146,9 +162,10 @@ pub fn submission(text: &str) -> Result<Submission, SubmissionError> {
         },
         other => return Err(wrong(shown(&other))),
     };
-    if candidates.is_empty() {
-        return Err(SubmissionError::Empty);
-    }
+    if candidates.is_empty() { Err(SubmissionError::Empty) } else { Ok(candidates) }
+}
+
+fn read_all(candidates: &[Value]) -> Submission {
     let mut submission = Submission::default();
     for (index, candidate) in candidates.iter().enumerate() {
         let read = if index < CANDIDATES {
@@ -167,7 +184,7 @@ pub fn submission(text: &str) -> Result<Submission, SubmissionError> {
             }),
         }
     }
-    Ok(submission)
+    submission
 }
 
 /// All faults of a candidate, so that one correction is enough.

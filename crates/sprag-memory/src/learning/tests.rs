@@ -149,6 +149,8 @@ fn one_bad_candidate_does_not_spoil_the_others() {
     assert_eq!((read.rejected[0].index, read.rejected[0].stage.as_str()), (1, "schema"));
     let bare = format!("\u{feff}{}", text["candidates"]);
     assert_eq!(submission(&bare).unwrap(), read);
+    let (parsed, redacted) = redacted_submission(&bare).unwrap();
+    assert_eq!((submission(&redacted).unwrap(), parsed), (read.clone(), read));
 }
 
 #[test]
