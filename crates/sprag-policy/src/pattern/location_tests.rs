@@ -117,6 +117,9 @@ fn everything_else_is_no_root() {
         "/tmp/clone/.git",
         "/data/old",
         "777",
+        "/ETC/passwd",
+        "~/.SSH",
+        ".GIT",
     ] {
         assert_eq!(ground().root(&word(path), &at("")), GlobFit::No, "{path}");
     }

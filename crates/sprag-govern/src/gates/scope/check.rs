@@ -112,17 +112,15 @@ pub(crate) fn is_ours(path: &str, folding: CaseFolding) -> bool {
 }
 
 fn is_sink(path: &str) -> bool {
-    SINKS
-        .iter()
-        .any(|sink| path == *sink || path.strip_prefix(sink).is_some_and(|rest| rest.starts_with('/')))
+    SINKS.iter().any(|sink| base_path::is_below(path, sink, CaseFolding::Exact))
 }
 
 /// Reports whether a path is in the system's temporary directory. If the repository is there too, the
 /// top-level directory that contains it does not count.
 fn is_scratch(path: &str, intents: &ScopeFacts) -> bool {
     let below = |path: &'_ str, dir: &str| {
-        let rest = path.strip_prefix(dir.trim_end_matches('/'))?.strip_prefix('/')?;
-        (!rest.is_empty()).then(|| rest.split('/').next().unwrap_or_default().to_owned())
+        let rest = base_path::relative(path, dir, CaseFolding::Exact)?;
+        rest.split('/').next().filter(|first| !first.is_empty()).map(str::to_owned)
     };
     intents.temp.iter().any(|dir| {
         let Some(first) = below(path, dir) else { return false };

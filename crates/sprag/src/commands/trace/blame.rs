@@ -1,11 +1,12 @@
 //! `sprag trace blame`: shows the intent of each line of a file.
 
 use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use sprag_base::text::one_line;
+use sprag_host::sys::locations;
 use sprag_host::trace::blame::{
     BlameTracer, BlamedLine, FILE_BYTES, KnownRecords, LineOrigin, PATIENCE, is_uncommitted,
 };
@@ -54,16 +55,7 @@ pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
 /// Returns the path of a file in the worktree. Does not follow links, because their target is another file.
 fn relative(worktree: &Path, cwd: &Path, file: &Path) -> Option<String> {
     let cwd = fs::canonicalize(cwd).ok()?;
-    let mut full = PathBuf::new();
-    for part in cwd.join(file).components() {
-        match part {
-            Component::ParentDir => {
-                full.pop();
-            }
-            Component::CurDir => {}
-            part => full.push(part),
-        }
-    }
+    let full = locations::tidy(&cwd.join(file));
     let roots = [Some(worktree.to_owned()), fs::canonicalize(worktree).ok()];
     let path = roots.iter().flatten().find_map(|root| full.strip_prefix(root).ok())?;
     path.to_str().filter(|path| !path.is_empty()).map(str::to_owned)

@@ -229,6 +229,8 @@ fn a_link_is_no_way_out() {
         "ln -s a.rs src/auth/l && echo x > src/auth/l",
         "echo x > src/auth/sub/../a.rs",
         "ln -s ../../docs src/auth/l && touch src/auth/x",
+        // Another case is another file here.
+        "ln -s ../../docs src/auth/l && touch src/auth/L/x",
     ] {
         assert_eq!(sandbox.bash("s", command), json!({}), "{command}");
     }
