@@ -6,7 +6,7 @@ use std::cell::OnceCell;
 use serde::{Deserialize, Serialize};
 
 use sprag_base::ids::SessionId;
-use sprag_base::text::{ContextNote, Text};
+use sprag_base::text::{ContextNote, Text, shell_word};
 use sprag_base::time::Timestamp;
 use sprag_policy::KnownPaths;
 use sprag_policy::call::{ToolCall, ToolOutcome};
@@ -37,6 +37,8 @@ pub struct Input {
     pub agent: Option<Text<128>>,
     pub presence: Presence,
     pub errand: SessionPurpose,
+    /// Whether commands of the agent find the session without `--session`.
+    pub naming: SessionNaming,
     /// Stage of a plan that the session works on, if a run started it.
     pub stage: Option<Text<64>>,
     /// Reminder for the session of a stage.
@@ -49,7 +51,24 @@ pub struct Input {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ParsedScript(OnceCell<Option<Script>>);
 
+/// How a command that the agent runs finds the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionNaming {
+    /// The client sets a variable with the id for every command.
+    ByVariable,
+    /// The command needs `--session ID`.
+    ByFlag,
+}
+
 impl Input {
+    /// Returns ` --session ID` for an advised command, or nothing if the client names the session itself.
+    pub fn session_flag(&self) -> String {
+        match self.naming {
+            SessionNaming::ByVariable => String::new(),
+            SessionNaming::ByFlag => format!(" --session {}", shell_word(self.session.as_str())),
+        }
+    }
+
     /// Returns an event of the session's own agent, attended and without a worktree.
     pub fn new(at: Timestamp, session: SessionId, event: Event) -> Input {
         Input {
@@ -64,6 +83,7 @@ impl Input {
             actor: Actor::Main,
             agent: None,
             presence: Presence::Attended,
+            naming: SessionNaming::ByFlag,
             errand: SessionPurpose::Own,
             stage: None,
             anchor: None,

@@ -41,6 +41,7 @@ pub const CLIENT: Client = Client {
     parse,
     render: hook_dialect::render,
     presence,
+    session_variable: Some("CLAUDE_CODE_SESSION_ID"),
     kind_of: hook_dialect::kind_of,
     settled: None,
     review: Some(ReviewerArgs {

@@ -30,6 +30,7 @@ pub const CLIENT: Client = Client {
     parse,
     render,
     presence: |_| Presence::Headless,
+    session_variable: Some("CODEX_SESSION_ID"),
     kind_of: hook_dialect::kind_of,
     settled: Some(settled),
     // The reviewer must be able to write its verdict. Any other write makes the verdict stale.

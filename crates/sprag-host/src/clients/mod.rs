@@ -31,6 +31,8 @@ pub struct Client {
     pub render: fn(&RenderInput<'_>) -> String,
     /// Whether a person can answer a question.
     pub presence: fn(&Env) -> Presence,
+    /// Variable with the session id that the client sets for every command of the agent.
+    pub session_variable: Option<&'static str>,
     /// Returns Sprag's kind for an event of the client. `None` if Sprag ignores the event.
     pub kind_of: fn(&str) -> Option<EventKind>,
     /// Reads the outcome of a call from a transcript line that mentions it. `None` if events contain the

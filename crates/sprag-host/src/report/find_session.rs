@@ -5,6 +5,7 @@ use std::path::Path;
 use sprag_base::ids::SessionId;
 use sprag_base::time::Timestamp;
 
+use crate::clients::CLIENTS;
 use crate::report::ReportError;
 use crate::store::session_registry::LIVE_SECONDS;
 use crate::store::{Store, journal};
@@ -21,7 +22,8 @@ pub fn find_session(
     if let Some(named) = named {
         return by_prefix(&store, named);
     }
-    let variables = ["SPRAG_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_SESSION_ID"];
+    let of_clients = CLIENTS.iter().filter_map(|client| client.session_variable);
+    let variables: Vec<&str> = ["SPRAG_SESSION"].into_iter().chain(of_clients).collect();
     // The session of a stage has a Sprag id besides the id of the client. The id that has a journal is the
     // right one.
     let mut ids = variables.iter().filter_map(|name| world.env.text(name)).map(SessionId::new);

@@ -10,7 +10,7 @@ use sprag_base::digest::Digest;
 use sprag_base::redact;
 use sprag_base::text::{Text, one_line, plain, quoted};
 
-pub use schema::schema;
+pub use schema::{brief_schema, schema};
 pub use stored::{Evidence, Learning, LearningOrigin, SCHEMA_VERSION};
 pub use vocabulary::{
     Category, Confidence, KeepReason, LearningKind, LearningReaders, LearningScope, LearningStatus,

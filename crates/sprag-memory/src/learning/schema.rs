@@ -27,6 +27,26 @@ pub fn schema() -> Value {
     })
 }
 
+/// Returns a small example with the required members and their values, for an agent that pays for every byte.
+pub fn brief_schema() -> String {
+    let list = |names: Vec<&str>| names.join("|");
+    let categories = list(Category::ALL.iter().map(|category| category.name()).collect());
+    let criteria = list(KeepReason::ALL.iter().map(|criterion| criterion.name()).collect());
+    let example = json!({"candidates": [{
+        "category": "pitfall",
+        "summary": "`cargo test -p api` needs `db/schema.sql` loaded first",
+        "detail": "Without it tests fail with `relation users does not exist`; `just db-reset` loads it.",
+        "tags": ["tests", "postgres"],
+        "criteria_met": ["behavior_changing"],
+        "evidence": ["db/schema.sql:1-12"],
+    }]});
+    format!(
+        "{example}\ncategory: {categories}\nsummary: {SUMMARY_LEAST} to {SUMMARY_MOST} characters; detail: \
+         {DETAIL_LEAST} to {DETAIL_MOST}, with the reason or the alternative\ncriteria_met: {criteria}\n\
+         optional: evidence, context_files, scope, confidence, trigger (`sprag reflect --schema --full`)"
+    )
+}
+
 fn candidate() -> Value {
     json!({
         "type": "object",

@@ -16,7 +16,7 @@ use std::time::Duration;
 use sprag_base::result::Discard as _;
 use sprag_base::text::{Text, one_line};
 use sprag_govern::decide;
-use sprag_govern::event::{Event, EventKind, Input, Presence, SessionPurpose};
+use sprag_govern::event::{Event, EventKind, Input, Presence, SessionNaming, SessionPurpose};
 use sprag_govern::verdict::{Ruling, Verdict};
 use sprag_host::clients::payload::{self, HookPayload};
 use sprag_host::clients::{self, Client, ParsedPayload, RenderInput};
@@ -194,6 +194,9 @@ fn judge<'a>(
         return fault(client, env, native, "", "no home directory; set `HOME` or `SPRAG_HOME`");
     };
     input.root = places.worktree.as_ref().map(|root| root.to_string_lossy().into_owned()).unwrap_or_default();
+    if client.session_variable.is_some() {
+        input.naming = SessionNaming::ByVariable;
+    }
     input.home = locations::home(env).map(|home| home.to_string_lossy().into_owned()).unwrap_or_default();
     let disk = if args.is_dry_run { &ReadOnly } else { disk };
     let world = World::new(env, disk, places);

@@ -297,7 +297,7 @@ impl RecallGate {
         if lines.is_empty() && notices.is_empty() {
             return Vote::Pass;
         }
-        let note = messages::note(&lines, &notices, &cx.input.session);
+        let note = messages::note(&lines, &notices, &cx.input.session_flag());
         let asked = query(cx.input).text;
         for line in &lines {
             self.tokens = self.tokens.saturating_add(line.tokens);

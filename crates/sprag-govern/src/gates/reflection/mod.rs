@@ -210,7 +210,7 @@ impl Gate for ReflectionGate {
     }
 
     fn open(&self, session: &SessionId) -> Option<Obligation> {
-        match self.owe(session) {
+        match self.owe(session, &format!(" --session {}", shell_word(session.as_str()))) {
             Vote::Owe(obligation) => Some(obligation),
             _ => None,
         }
@@ -251,7 +251,7 @@ impl ReflectionGate {
             self.standing = ReflectionState::Idle;
         }
         match (&self.standing, &cx.shared.changes) {
-            (ReflectionState::Due { .. }, _) => self.owe(&cx.input.session),
+            (ReflectionState::Due { .. }, _) => self.owe(&cx.input.session, &cx.input.session_flag()),
             (_, Some(changes)) if cx.session.activity.is_passed_over() => self.session_done(changes.size, cx),
             _ => Vote::Pass,
         }
@@ -342,7 +342,7 @@ impl ReflectionGate {
         let told = format!(
             "{} is closed; before you stop, reflect or skip: {}",
             names.join(", "),
-            reflect(&cx.input.session)
+            reflect(&cx.input.session_flag())
         );
         if cx.input.actor == Actor::Main { Vote::Note(Text::new(told)) } else { Vote::Pass }
     }
@@ -389,7 +389,7 @@ impl ReflectionGate {
                 Some(Size::Lines(lines)) if cx.settings.auto_skip.skips(lines) => {
                     self.skip_silently(lines, cx)
                 }
-                _ => self.owe(&cx.input.session),
+                _ => self.owe(&cx.input.session, &cx.input.session_flag()),
             },
             _ => match size {
                 // The shared facts were requested for this gate, together with the tracker.
@@ -409,7 +409,7 @@ impl ReflectionGate {
         self.asked = true;
         self.size = Some(size);
         self.due(WorkItem::Session { size });
-        self.owe(&cx.input.session)
+        self.owe(&cx.input.session, &cx.input.session_flag())
     }
 
     /// Reports whether more lines than the threshold changed since the last question.
@@ -429,7 +429,7 @@ impl ReflectionGate {
             return Vote::Pass;
         }
         if matches!(self.standing, ReflectionState::Due { .. }) {
-            return self.owe(&cx.input.session);
+            return self.owe(&cx.input.session, &cx.input.session_flag());
         }
         let size = cx.shared.changes.as_ref().map(|changes| changes.size);
         match size {
@@ -441,7 +441,7 @@ impl ReflectionGate {
                 self.asked = true;
                 self.size = Some(size);
                 self.due(WorkItem::Tasks);
-                self.owe(&cx.input.session)
+                self.owe(&cx.input.session, &cx.input.session_flag())
             }
             _ => Vote::Pass,
         }
@@ -462,7 +462,7 @@ impl ReflectionGate {
         Vote::Pass
     }
 
-    fn owe(&self, session: &SessionId) -> Vote {
+    fn owe(&self, session: &SessionId, flag: &str) -> Vote {
         let ReflectionState::Due { items } = &self.standing else {
             return Vote::Pass;
         };
@@ -481,20 +481,16 @@ impl ReflectionGate {
             reason: Reason::new(
                 "reflection_due",
                 format!("reflection is due: {}{more}", sentences.join(", ")),
-                reflect(session),
+                reflect(flag),
             ),
             items: names.into_iter().map(Text::new).collect(),
         })
     }
 }
 
-/// Returns the commands to reflect and to skip.
-fn reflect(session: &SessionId) -> String {
-    let session = shell_word(session.as_str());
-    format!(
-        "`sprag reflect --session {session}` with JSON on stdin (format: `sprag reflect --schema`), or \
-         `sprag skip REASON --session {session}`"
-    )
+/// Returns the commands to skip and to reflect; `flag` names the session where the client does not.
+fn reflect(flag: &str) -> String {
+    format!("`sprag skip REASON{flag}`, or `sprag reflect{flag}` with JSON on stdin (see `sprag reflect --schema`)")
 }
 
 /// Returns a key that joins a request with its end: the client's id, or else a digest of actor and input.

@@ -209,8 +209,8 @@ pub(crate) fn protocol(
             select("ID", input)
         ),
         None => format!(
-            "select an intent before any change: `{}` [--class AST_REFACTOR|INTENT_EVOLUTION], \
-             or call select_active_intent(intent_id); change only its files. Open intents:",
+            "select an intent before any change: `{}` [--class AST_REFACTOR|INTENT_EVOLUTION]; \
+             change only its files. Open intents:",
             select("ID", input)
         ),
     };
@@ -250,5 +250,5 @@ fn ids(intents: &[&Intent]) -> String {
 }
 
 fn select(id: &str, input: &Input) -> String {
-    format!("sprag intent select {id} --session {}", shell_word(input.session.as_str()))
+    format!("sprag intent select {id}{}", input.session_flag())
 }

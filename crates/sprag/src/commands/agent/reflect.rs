@@ -23,9 +23,12 @@ use crate::output::{self, OutputFormat};
     sprag reflect --schema\n  \
     sprag reflect < candidates.json")]
 pub(crate) struct Args {
-    /// Print the JSON schema of a submission, with an example
+    /// Print an example of a submission and its required members
     #[arg(long)]
     schema: bool,
+    /// With `--schema`: print the whole JSON schema
+    #[arg(long, requires = "schema")]
+    full: bool,
     /// Merge the similar candidate into this learning
     #[arg(long, value_name = "ID", group = "resolution")]
     merge: Option<String>,
@@ -43,6 +46,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
+    if args.schema && !args.full {
+        output::line(learning::brief_schema());
+        return Ok(CommandEnd::Done);
+    }
     if args.schema {
         let schema = serde_json::to_string_pretty(&learning::schema()).map_err(io::Error::other)?;
         output::line(schema);
