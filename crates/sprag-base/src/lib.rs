@@ -6,6 +6,7 @@ pub mod digest;
 pub mod document;
 pub mod glob;
 pub mod ids;
+pub mod names;
 pub mod path;
 pub mod record;
 pub mod record_kinds;

@@ -43,15 +43,9 @@ pub enum Profile {
     Deep,
 }
 
-impl Profile {
-    pub fn name(self) -> &'static str {
-        match self {
-            Profile::Quick => "quick",
-            Profile::Standard => "standard",
-            Profile::Deep => "deep",
-        }
-    }
+sprag_base::names! { pub fn name(Profile): Quick = "quick", Standard = "standard", Deep = "deep" }
 
+impl Profile {
     /// Returns the next more thorough profile; `Deep` stays `Deep`.
     #[must_use]
     pub fn deeper(self) -> Profile {

@@ -171,17 +171,10 @@ pub enum StartSource {
     Other,
 }
 
-impl StartSource {
-    pub fn name(self) -> &'static str {
-        match self {
-            StartSource::Startup => "startup",
-            StartSource::Resume => "resume",
-            StartSource::Compact => "compact",
-            StartSource::Clear => "clear",
-            StartSource::Fork => "fork",
-            StartSource::Other => "other",
-        }
-    }
+sprag_base::names! {
+    pub fn name(StartSource):
+    Startup = "startup", Resume = "resume", Compact = "compact", Clear = "clear", Fork = "fork",
+    Other = "other"
 }
 
 /// The author of a prompt. Clients also send prompts that no person typed.
@@ -233,43 +226,15 @@ pub enum EventKind {
     Tick,
 }
 
-impl EventKind {
-    pub const ALL: [EventKind; 14] = [
-        EventKind::SessionStarted,
-        EventKind::Prompted,
-        EventKind::ToolRequested,
-        EventKind::PermissionAsked,
-        EventKind::ToolFinished,
-        EventKind::StopRequested,
-        EventKind::SubagentStarted,
-        EventKind::SubagentStopped,
-        EventKind::TaskCompleting,
-        EventKind::Compacting,
-        EventKind::SessionEnded,
-        EventKind::Noticed,
-        EventKind::Reported,
-        EventKind::Tick,
-    ];
-
+sprag_base::names! {
+    pub const ALL,
     /// Returns the `kind` of the record of this event.
-    pub fn name(self) -> &'static str {
-        match self {
-            EventKind::SessionStarted => "session.started",
-            EventKind::Prompted => "prompted",
-            EventKind::ToolRequested => "tool.requested",
-            EventKind::PermissionAsked => "permission.asked",
-            EventKind::ToolFinished => "tool.finished",
-            EventKind::StopRequested => "stop.requested",
-            EventKind::SubagentStarted => "subagent.started",
-            EventKind::SubagentStopped => "subagent.stopped",
-            EventKind::TaskCompleting => "task.completing",
-            EventKind::Compacting => "compacting",
-            EventKind::SessionEnded => "session.ended",
-            EventKind::Noticed => "noticed",
-            EventKind::Reported => "reported",
-            EventKind::Tick => "tick",
-        }
-    }
+    pub fn name(EventKind):
+    SessionStarted = "session.started", Prompted = "prompted", ToolRequested = "tool.requested",
+    PermissionAsked = "permission.asked", ToolFinished = "tool.finished", StopRequested = "stop.requested",
+    SubagentStarted = "subagent.started", SubagentStopped = "subagent.stopped",
+    TaskCompleting = "task.completing", Compacting = "compacting", SessionEnded = "session.ended",
+    Noticed = "noticed", Reported = "reported", Tick = "tick"
 }
 
 impl Event {

@@ -264,16 +264,7 @@ impl From<&Verdict> for RecordedRuling {
     }
 }
 
-impl RulingName {
-    fn name(self) -> &'static str {
-        match self {
-            RulingName::Pass => "pass",
-            RulingName::Allow => "allow",
-            RulingName::Ask => "ask",
-            RulingName::Hold => "hold",
-        }
-    }
-}
+sprag_base::names! { fn name(RulingName): Pass = "pass", Allow = "allow", Ask = "ask", Hold = "hold" }
 
 impl EventRecord {
     /// Returns a sentence for `sprag session explain`: the action of `who` and the ruling on it.

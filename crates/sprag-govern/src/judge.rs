@@ -50,15 +50,7 @@ pub enum Opinion {
     Ask,
 }
 
-impl Opinion {
-    pub fn name(self) -> &'static str {
-        match self {
-            Opinion::Allow => "allow",
-            Opinion::Deny => "deny",
-            Opinion::Ask => "ask",
-        }
-    }
-}
+sprag_base::names! { pub fn name(Opinion): Allow = "allow", Deny = "deny", Ask = "ask" }
 
 impl JudgeAnswer {
     /// Reads the output of a judge: one object and nothing else.

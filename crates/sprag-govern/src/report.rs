@@ -205,14 +205,7 @@ pub enum ReviewResult {
     Issues,
 }
 
-impl ReviewResult {
-    pub fn name(self) -> &'static str {
-        match self {
-            ReviewResult::Complete => "COMPLETE",
-            ReviewResult::Issues => "ISSUES",
-        }
-    }
-}
+sprag_base::names! { pub fn name(ReviewResult): Complete = "COMPLETE", Issues = "ISSUES" }
 
 impl Report {
     /// Returns the report with secrets redacted, because the session state stores parts of it. Tokens stay,

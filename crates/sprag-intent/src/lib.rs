@@ -33,16 +33,12 @@ pub enum DeclaredClass {
     Evolution,
 }
 
+sprag_base::names! {
+    pub const ALL, pub fn name(DeclaredClass):
+    Refactor = "AST_REFACTOR", Evolution = "INTENT_EVOLUTION"
+}
+
 impl DeclaredClass {
-    pub const ALL: [DeclaredClass; 2] = [DeclaredClass::Refactor, DeclaredClass::Evolution];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            DeclaredClass::Refactor => "AST_REFACTOR",
-            DeclaredClass::Evolution => "INTENT_EVOLUTION",
-        }
-    }
-
     pub fn read(name: &str) -> Option<DeclaredClass> {
         DeclaredClass::ALL.into_iter().find(|class| class.name() == name)
     }
@@ -67,18 +63,12 @@ pub enum IntentStatus {
     Done,
 }
 
+sprag_base::names! {
+    pub const ALL, pub fn name(IntentStatus):
+    NotStarted = "NOT_STARTED", InProgress = "IN_PROGRESS", Done = "DONE"
+}
+
 impl IntentStatus {
-    pub const ALL: [IntentStatus; 3] =
-        [IntentStatus::NotStarted, IntentStatus::InProgress, IntentStatus::Done];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            IntentStatus::NotStarted => "NOT_STARTED",
-            IntentStatus::InProgress => "IN_PROGRESS",
-            IntentStatus::Done => "DONE",
-        }
-    }
-
     pub fn read(name: &str) -> Option<IntentStatus> {
         IntentStatus::ALL.into_iter().find(|status| status.name() == name)
     }
@@ -121,16 +111,11 @@ pub enum IntentOrigin {
     Orchestration,
 }
 
-impl IntentOrigin {
-    pub const ALL: [IntentOrigin; 2] = [IntentOrigin::Sprag, IntentOrigin::Orchestration];
-
+sprag_base::names! {
+    pub const ALL,
     /// Returns the path of the file, relative to the worktree.
-    pub fn path(self) -> &'static str {
-        match self {
-            IntentOrigin::Sprag => ".sprag/intents.yaml",
-            IntentOrigin::Orchestration => ".orchestration/active_intents.yaml",
-        }
-    }
+    pub fn path(IntentOrigin):
+    Sprag = ".sprag/intents.yaml", Orchestration = ".orchestration/active_intents.yaml"
 }
 
 /// One condition for a finished intent.

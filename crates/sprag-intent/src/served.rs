@@ -29,15 +29,9 @@ pub enum LinkState {
     Orphaned,
 }
 
-impl LinkState {
-    pub fn name(self) -> &'static str {
-        match self {
-            LinkState::Uncovered => "uncovered",
-            LinkState::Covered => "covered",
-            LinkState::Suspect => "suspect",
-            LinkState::Orphaned => "orphaned",
-        }
-    }
+sprag_base::names! {
+    pub fn name(LinkState):
+    Uncovered = "uncovered", Covered = "covered", Suspect = "suspect", Orphaned = "orphaned"
 }
 
 /// An intent, and the worst state of its links.

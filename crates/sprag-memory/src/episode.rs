@@ -64,22 +64,14 @@ pub enum ErrorClass {
     Other,
 }
 
-impl ErrorClass {
-    pub fn name(self) -> &'static str {
-        match self {
-            ErrorClass::NoProgram => "no program",
-            ErrorClass::NoFile => "no file",
-            ErrorClass::Permission => "permission",
-            ErrorClass::Timeout => "timeout",
-            ErrorClass::Network => "network",
-            ErrorClass::Usage => "usage",
-            ErrorClass::Compile => "compile",
-            ErrorClass::Test => "test",
-            ErrorClass::Conflict => "conflict",
-            ErrorClass::Other => "other",
-        }
-    }
+sprag_base::names! {
+    pub fn name(ErrorClass):
+    NoProgram = "no program", NoFile = "no file", Permission = "permission", Timeout = "timeout",
+    Network = "network", Usage = "usage", Compile = "compile", Test = "test", Conflict = "conflict",
+    Other = "other"
+}
 
+impl ErrorClass {
     pub fn classify(error: &str) -> ErrorClass {
         let error = error.to_lowercase();
         let says = |words: &[&str]| words.iter().any(|word| error.contains(word));

@@ -273,15 +273,7 @@ pub enum Decider {
     Auto,
 }
 
-impl Decider {
-    pub fn name(self) -> &'static str {
-        match self {
-            Decider::Agent => "agent",
-            Decider::User => "user",
-            Decider::Auto => "auto",
-        }
-    }
-}
+sprag_base::names! { pub fn name(Decider): Agent = "agent", User = "user", Auto = "auto" }
 
 /// The members of journal and gate records that the memory counts. Those records belong to a crate above this
 /// one. Missing members are empty.

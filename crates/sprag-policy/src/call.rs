@@ -35,17 +35,12 @@ pub enum ToolEffect {
     Exec,
 }
 
-impl ToolEffect {
-    pub fn name(self) -> &'static str {
-        match self {
-            ToolEffect::Read => "read",
-            ToolEffect::Delegate => "delegate",
-            ToolEffect::Net => "net",
-            ToolEffect::Write => "write",
-            ToolEffect::Exec => "exec",
-        }
-    }
+sprag_base::names! {
+    pub fn name(ToolEffect):
+    Read = "read", Delegate = "delegate", Net = "net", Write = "write", Exec = "exec"
+}
 
+impl ToolEffect {
     pub fn changes_the_world(self) -> bool {
         matches!(self, ToolEffect::Write | ToolEffect::Exec)
     }

@@ -54,16 +54,7 @@ pub enum Decision {
     Deny,
 }
 
-impl Decision {
-    pub fn name(self) -> &'static str {
-        match self {
-            Decision::Allow => "allow",
-            Decision::Ask => "ask",
-            Decision::Review => "review",
-            Decision::Deny => "deny",
-        }
-    }
-}
+sprag_base::names! { pub fn name(Decision): Allow = "allow", Ask = "ask", Review = "review", Deny = "deny" }
 
 /// The treatment of files that Sprag does not read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

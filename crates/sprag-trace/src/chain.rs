@@ -15,21 +15,14 @@ pub enum ChainName {
     Final,
 }
 
-impl ChainName {
-    pub const ALL: [ChainName; 2] = [ChainName::Provisional, ChainName::Final];
+sprag_base::names! { pub const ALL, pub fn name(ChainName): Provisional = "provisional", Final = "final" }
 
+impl ChainName {
     pub fn from_kind(kind: &str) -> Option<ChainName> {
         match kind {
             "trace.seen" | "trace.judged" => Some(ChainName::Provisional),
             "trace.final" => Some(ChainName::Final),
             _ => None,
-        }
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            ChainName::Provisional => "provisional",
-            ChainName::Final => "final",
         }
     }
 }

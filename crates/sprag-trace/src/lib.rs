@@ -141,15 +141,9 @@ pub enum ContributorKind {
     Unknown,
 }
 
-impl ContributorKind {
-    pub fn name(self) -> &'static str {
-        match self {
-            ContributorKind::Human => "human",
-            ContributorKind::Ai => "ai",
-            ContributorKind::Mixed => "mixed",
-            ContributorKind::Unknown => "unknown",
-        }
-    }
+sprag_base::names! {
+    pub fn name(ContributorKind):
+    Human = "human", Ai = "ai", Mixed = "mixed", Unknown = "unknown"
 }
 
 /// The result of the check whether behaviour changed.

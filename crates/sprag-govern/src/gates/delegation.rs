@@ -160,6 +160,11 @@ impl DelegationGate {
     }
 }
 
+sprag_base::names! {
+    fn name(AgentRole):
+    Conductor = "conductor", SectionLeader = "section leader", Musician = "musician"
+}
+
 impl AgentRole {
     /// Reads a role as people and clients write it. An agent of a plugin has the plugin's name as a prefix.
     fn read(text: &str) -> Option<AgentRole> {
@@ -172,13 +177,6 @@ impl AgentRole {
         }
     }
 
-    fn name(self) -> &'static str {
-        match self {
-            AgentRole::Conductor => "conductor",
-            AgentRole::SectionLeader => "section leader",
-            AgentRole::Musician => "musician",
-        }
-    }
 }
 
 fn marked(marks: &RoleMarks) -> Option<AgentRole> {

@@ -38,19 +38,10 @@ pub enum Duty {
     Scope,
 }
 
-impl Duty {
-    pub fn name(self) -> &'static str {
-        match self {
-            Duty::Verify => "verify",
-            Duty::Review => "review",
-            Duty::Reflect => "reflect",
-            Duty::Commit => "commit",
-            Duty::Handoff => "handoff",
-            Duty::Integrity => "integrity",
-            Duty::Trace => "trace",
-            Duty::Scope => "scope",
-        }
-    }
+sprag_base::names! {
+    pub fn name(Duty):
+    Verify = "verify", Review = "review", Reflect = "reflect", Commit = "commit", Handoff = "handoff",
+    Integrity = "integrity", Trace = "trace", Scope = "scope"
 }
 
 /// An obligation that Sprag released unmet. It stays visible until it is met or cleared.

@@ -128,22 +128,13 @@ pub enum ClientAbility {
     RunHooksUntrusted,
 }
 
-impl ClientAbility {
-    pub fn name(self) -> &'static str {
-        match self {
-            ClientAbility::ContextAtStart => "context at start",
-            ClientAbility::ContextWithPrompt => "context with prompt",
-            ClientAbility::BlockPrompt => "block prompt",
-            ClientAbility::DenyTool => "deny tool",
-            ClientAbility::RewriteInput => "rewrite input",
-            ClientAbility::ContextBeforeTool => "context before tool",
-            ClientAbility::ContextAfterTool => "context after tool",
-            ClientAbility::HoldStop => "hold stop",
-            ClientAbility::HoldSubagentStop => "hold sub-agent stop",
-            ClientAbility::SeeCompaction => "compaction event",
-            ClientAbility::RunHooksUntrusted => "hooks run without a trust step",
-        }
-    }
+sprag_base::names! {
+    pub fn name(ClientAbility):
+    ContextAtStart = "context at start", ContextWithPrompt = "context with prompt",
+    BlockPrompt = "block prompt", DenyTool = "deny tool", RewriteInput = "rewrite input",
+    ContextBeforeTool = "context before tool", ContextAfterTool = "context after tool",
+    HoldStop = "hold stop", HoldSubagentStop = "hold sub-agent stop", SeeCompaction = "compaction event",
+    RunHooksUntrusted = "hooks run without a trust step"
 }
 
 /// Whether a client has an ability, and how Sprag knows.
@@ -157,15 +148,9 @@ pub enum Support {
     No,
 }
 
-impl Support {
-    pub fn name(self) -> &'static str {
-        match self {
-            Support::Tested => "tested",
-            Support::Read => "read",
-            Support::Unusable => "unusable",
-            Support::No => "no",
-        }
-    }
+sprag_base::names! {
+    pub fn name(Support):
+    Tested = "tested", Read = "read", Unusable = "unusable", No = "no"
 }
 
 /// Reports whether a program is Sprag. The name decides, because other tools have hooks of the same form.

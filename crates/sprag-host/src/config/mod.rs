@@ -51,17 +51,12 @@ pub enum Layer {
     Environment,
 }
 
-impl Layer {
-    pub fn name(self) -> &'static str {
-        match self {
-            Layer::Default => "default",
-            Layer::User => "user",
-            Layer::Project => "project",
-            Layer::Local => "local",
-            Layer::Environment => "environment",
-        }
-    }
+sprag_base::names! {
+    pub fn name(Layer):
+    Default = "default", User = "user", Project = "project", Local = "local", Environment = "environment"
+}
 
+impl Layer {
     /// Reports whether the layer comes with a repository, so that the user must trust it first.
     fn needs_trust(self) -> bool {
         matches!(self, Layer::Project | Layer::Local)

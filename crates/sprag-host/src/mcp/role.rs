@@ -42,17 +42,12 @@ pub enum McpRight {
     Select,
 }
 
-impl McpRole {
-    pub fn name(self) -> &'static str {
-        match self {
-            McpRole::Main => "main",
-            McpRole::Subagent => "subagent",
-            McpRole::Reviewer => "reviewer",
-            McpRole::Merge => "merge",
-            McpRole::Unknown => "unknown",
-        }
-    }
+sprag_base::names! {
+    pub fn name(McpRole):
+    Main = "main", Subagent = "subagent", Reviewer = "reviewer", Merge = "merge", Unknown = "unknown"
+}
 
+impl McpRole {
     pub fn may(self, right: McpRight) -> bool {
         match self {
             McpRole::Main => true,

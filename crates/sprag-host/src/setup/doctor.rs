@@ -37,15 +37,7 @@ pub enum DoctorLevel {
     Bad,
 }
 
-impl DoctorLevel {
-    pub fn name(self) -> &'static str {
-        match self {
-            DoctorLevel::Good => "ok",
-            DoctorLevel::Warning => "warning",
-            DoctorLevel::Bad => "bad",
-        }
-    }
-}
+sprag_base::names! { pub fn name(DoctorLevel): Good = "ok", Warning = "warning", Bad = "bad" }
 
 const CHILD: Duration = Duration::from_secs(10);
 /// Largest accidental difference between clocks of one machine, in seconds.

@@ -25,15 +25,9 @@ pub enum RecallOccasion {
     Tool,
 }
 
-impl RecallOccasion {
-    pub fn name(self) -> &'static str {
-        match self {
-            RecallOccasion::Start => "start",
-            RecallOccasion::Prompt => "prompt",
-            RecallOccasion::Tool => "tool",
-        }
-    }
+sprag_base::names! { pub fn name(RecallOccasion): Start = "start", Prompt = "prompt", Tool = "tool" }
 
+impl RecallOccasion {
     /// Returns the limit on tokens of one occasion.
     pub fn tokens(self) -> u32 {
         match self {

@@ -46,21 +46,12 @@ pub enum InsightKind {
     OverSurfaced,
 }
 
-impl InsightKind {
-    pub fn name(self) -> &'static str {
-        match self {
-            InsightKind::DecayWarning => "DecayWarning",
-            InsightKind::HighCrossPollination => "HighCrossPollination",
-            InsightKind::StaleTop => "StaleTop",
-            InsightKind::LowHitCategory => "LowHitCategory",
-            InsightKind::HighValueRare => "HighValueRare",
-            InsightKind::RubberStamping => "RubberStamping",
-            InsightKind::GateTooStrict => "GateTooStrict",
-            InsightKind::GateTooLoose => "GateTooLoose",
-            InsightKind::SkipMiss => "SkipMiss",
-            InsightKind::OverSurfaced => "OverSurfaced",
-        }
-    }
+sprag_base::names! {
+    pub fn name(InsightKind):
+    DecayWarning = "DecayWarning", HighCrossPollination = "HighCrossPollination", StaleTop = "StaleTop",
+    LowHitCategory = "LowHitCategory", HighValueRare = "HighValueRare", RubberStamping = "RubberStamping",
+    GateTooStrict = "GateTooStrict", GateTooLoose = "GateTooLoose", SkipMiss = "SkipMiss",
+    OverSurfaced = "OverSurfaced"
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]

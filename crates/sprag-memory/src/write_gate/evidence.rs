@@ -16,16 +16,12 @@ pub enum EvidenceState {
     Gone,
 }
 
-impl EvidenceState {
-    pub fn name(self) -> &'static str {
-        match self {
-            EvidenceState::Fresh => "fresh",
-            EvidenceState::Moved => "moved",
-            EvidenceState::Changed => "changed",
-            EvidenceState::Gone => "gone",
-        }
-    }
+sprag_base::names! {
+    pub fn name(EvidenceState):
+    Fresh = "fresh", Moved = "moved", Changed = "changed", Gone = "gone"
+}
 
+impl EvidenceState {
     /// Reports whether the learning is still supported.
     pub fn holds(self) -> bool {
         matches!(self, EvidenceState::Fresh | EvidenceState::Moved)

@@ -211,17 +211,10 @@ pub enum WriteGateStep {
     Similar,
 }
 
-impl WriteGateStep {
-    pub fn name(self) -> &'static str {
-        match self {
-            WriteGateStep::Schema => "schema",
-            WriteGateStep::Plausibility => "plausibility",
-            WriteGateStep::Specificity => "specificity",
-            WriteGateStep::Scope => "scope",
-            WriteGateStep::Duplicate => "duplicate",
-            WriteGateStep::Similar => "similar",
-        }
-    }
+sprag_base::names! {
+    pub fn name(WriteGateStep):
+    Schema = "schema", Plausibility = "plausibility", Specificity = "specificity", Scope = "scope",
+    Duplicate = "duplicate", Similar = "similar"
 }
 
 /// Judges candidates in order: stored candidates count for later ones.

@@ -94,16 +94,7 @@ pub enum SupervisorSignal {
     Stop,
 }
 
-impl SupervisorSignal {
-    const ALL: [SupervisorSignal; 2] = [SupervisorSignal::Interrupt, SupervisorSignal::Stop];
-
-    fn text(self) -> &'static str {
-        match self {
-            SupervisorSignal::Interrupt => "interrupt",
-            SupervisorSignal::Stop => "stop",
-        }
-    }
-}
+sprag_base::names! { const ALL, fn text(SupervisorSignal): Interrupt = "interrupt", Stop = "stop" }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AcquireResult {

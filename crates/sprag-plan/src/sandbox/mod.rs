@@ -32,14 +32,7 @@ pub enum SandboxBackend {
     Landlock,
 }
 
-impl SandboxBackend {
-    pub fn name(self) -> &'static str {
-        match self {
-            SandboxBackend::Bubblewrap => "bubblewrap",
-            SandboxBackend::Landlock => "Landlock",
-        }
-    }
-}
+sprag_base::names! { pub fn name(SandboxBackend): Bubblewrap = "bubblewrap", Landlock = "Landlock" }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxRule {

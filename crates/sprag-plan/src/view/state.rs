@@ -38,25 +38,15 @@ pub enum StateTone {
     Warning,
 }
 
-impl StateLabel {
-    pub const ALL: [StateLabel; 15] = [
-        StateLabel::Waiting,
-        StateLabel::Ready,
-        StateLabel::Held,
-        StateLabel::Running,
-        StateLabel::Verifying,
-        StateLabel::Asking,
-        StateLabel::HandingOff,
-        StateLabel::Failing,
-        StateLabel::Merging,
-        StateLabel::Conflicted,
-        StateLabel::MergeHeld,
-        StateLabel::Review,
-        StateLabel::Blocked,
-        StateLabel::Skipped,
-        StateLabel::Done,
-    ];
+sprag_base::names! {
+    pub const ALL, pub fn name(StateLabel):
+    Waiting = "waiting", Ready = "ready", Held = "held", Running = "running", Verifying = "verifying",
+    Asking = "asking", HandingOff = "handing off", Failing = "failing", Merging = "merging",
+    Conflicted = "conflicted", MergeHeld = "merge held", Review = "review", Blocked = "blocked",
+    Skipped = "skipped", Done = "done"
+}
 
+impl StateLabel {
     pub fn from_entry(entry: &StageEntry) -> StateLabel {
         match &entry.state {
             StageState::Waiting { .. } => StateLabel::Waiting,
@@ -74,26 +64,6 @@ impl StateLabel {
             StageState::Blocked { .. } => StateLabel::Blocked,
             StageState::Skipped { .. } => StateLabel::Skipped,
             StageState::Done { .. } => StateLabel::Done,
-        }
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            StateLabel::Waiting => "waiting",
-            StateLabel::Ready => "ready",
-            StateLabel::Held => "held",
-            StateLabel::Running => "running",
-            StateLabel::Verifying => "verifying",
-            StateLabel::Asking => "asking",
-            StateLabel::HandingOff => "handing off",
-            StateLabel::Failing => "failing",
-            StateLabel::Merging => "merging",
-            StateLabel::Conflicted => "conflicted",
-            StateLabel::MergeHeld => "merge held",
-            StateLabel::Review => "review",
-            StateLabel::Blocked => "blocked",
-            StateLabel::Skipped => "skipped",
-            StateLabel::Done => "done",
         }
     }
 

@@ -40,16 +40,7 @@ pub enum RuleDecision {
     None,
 }
 
-impl RuleDecision {
-    pub fn name(self) -> &'static str {
-        match self {
-            RuleDecision::Allow => "allow",
-            RuleDecision::Ask => "ask",
-            RuleDecision::Deny => "deny",
-            RuleDecision::None => "none",
-        }
-    }
-}
+sprag_base::names! { pub fn name(RuleDecision): Allow = "allow", Ask = "ask", Deny = "deny", None = "none" }
 
 /// The union of the rules of all layers. The order only decides which of two equally strict rules is named.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -33,18 +33,10 @@ pub enum MatchMethod {
     UnitHash,
 }
 
-impl MatchMethod {
-    pub fn name(self) -> &'static str {
-        match self {
-            MatchMethod::Blame => "blame",
-            MatchMethod::Rewritten => "rewritten",
-            MatchMethod::Moved => "moved",
-            MatchMethod::Reverted => "reverted",
-            MatchMethod::Reformatted => "reformatted",
-            MatchMethod::RangeHash => "range_hash",
-            MatchMethod::UnitHash => "unit_hash",
-        }
-    }
+sprag_base::names! {
+    pub fn name(MatchMethod):
+    Blame = "blame", Rewritten = "rewritten", Moved = "moved", Reverted = "reverted",
+    Reformatted = "reformatted", RangeHash = "range_hash", UnitHash = "unit_hash"
 }
 
 /// Why a line has no record.
@@ -59,12 +51,8 @@ pub enum LostReason {
     Unsearched,
 }
 
-impl LostReason {
-    pub fn why(self) -> &'static str {
-        match self {
-            LostReason::Unrecorded => "no record",
-            LostReason::Ambiguous => "records of several intents match",
-            LostReason::Unsearched => "the search would take too long",
-        }
-    }
+sprag_base::names! {
+    pub fn why(LostReason):
+    Unrecorded = "no record", Ambiguous = "records of several intents match",
+    Unsearched = "the search would take too long"
 }

@@ -25,14 +25,7 @@ pub enum BuiltIn {
     Tasks,
 }
 
-impl BuiltIn {
-    pub fn name(self) -> &'static str {
-        match self {
-            BuiltIn::Todo => "todo",
-            BuiltIn::Tasks => "tasks",
-        }
-    }
-}
+sprag_base::names! { pub fn name(BuiltIn): Todo = "todo", Tasks = "tasks" }
 
 /// The reaction at the next stop to a failed command of the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -66,15 +66,7 @@ pub enum ReviewTrigger {
     Gated,
 }
 
-impl ReviewTrigger {
-    pub fn name(self) -> &'static str {
-        match self {
-            ReviewTrigger::Asked => "prompt",
-            ReviewTrigger::Always => "always",
-            ReviewTrigger::Gated => "tool",
-        }
-    }
-}
+sprag_base::names! { pub fn name(ReviewTrigger): Asked = "prompt", Always = "always", Gated = "tool" }
 
 /// A call that waits for a review.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -144,24 +136,10 @@ pub enum AttemptOutcome {
     Superseded,
 }
 
-impl AttemptOutcome {
-    pub const ALL: [AttemptOutcome; 5] = [
-        AttemptOutcome::Success,
-        AttemptOutcome::NotSpawned,
-        AttemptOutcome::NoDecision,
-        AttemptOutcome::BadSession,
-        AttemptOutcome::Superseded,
-    ];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            AttemptOutcome::Success => "success",
-            AttemptOutcome::NotSpawned => "not_spawned",
-            AttemptOutcome::NoDecision => "no_decision",
-            AttemptOutcome::BadSession => "bad_session",
-            AttemptOutcome::Superseded => "superseded",
-        }
-    }
+sprag_base::names! {
+    pub const ALL, pub fn name(AttemptOutcome):
+    Success = "success", NotSpawned = "not_spawned", NoDecision = "no_decision", BadSession = "bad_session",
+    Superseded = "superseded"
 }
 
 /// The reviewer and the tree that it reviews.

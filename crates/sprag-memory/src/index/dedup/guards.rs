@@ -14,17 +14,10 @@ pub enum Differs {
     Direction,
 }
 
-impl Differs {
-    pub fn name(self) -> &'static str {
-        match self {
-            Differs::Number => "number",
-            Differs::Path => "path",
-            Differs::Identifier => "identifier",
-            Differs::Name => "name",
-            Differs::Negation => "negation",
-            Differs::Direction => "direction",
-        }
-    }
+sprag_base::names! {
+    pub fn name(Differs):
+    Number = "number", Path = "path", Identifier = "identifier", Name = "name", Negation = "negation",
+    Direction = "direction"
 }
 
 /// The parts of a statement that are compared.

@@ -25,15 +25,7 @@ pub enum Duplication {
     Distinct,
 }
 
-impl Duplication {
-    pub fn name(self) -> &'static str {
-        match self {
-            Duplication::Reject => "reject",
-            Duplication::Similar => "similar",
-            Duplication::Distinct => "distinct",
-        }
-    }
-}
+sprag_base::names! { pub fn name(Duplication): Reject = "reject", Similar = "similar", Distinct = "distinct" }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Similarity {
