@@ -162,7 +162,7 @@ fn fits(parts: &[GlobPart], names: &[Vec<char>], folding: CaseFolding) -> bool {
     parts.iter().enumerate().any(|(at, part)| open[at] && ends(at, part))
 }
 
-/// Walks both patterns at once. The search reaches a pair of positions by names that match both so far.
+/// Reports whether some path matches both patterns.
 fn parts_meet(one: &[GlobPart], two: &[GlobPart], steps: &mut u32) -> Option<bool> {
     // The positions after one more name: past the part, and for stars also the same part again.
     let after = |part: &GlobPart, at: usize| match part {
@@ -170,38 +170,33 @@ fn parts_meet(one: &[GlobPart], two: &[GlobPart], steps: &mut u32) -> Option<boo
         GlobPart::Any => [at, at],
         GlobPart::Below => [at, at + 1],
     };
-    let mut seen = BTreeSet::new();
-    let mut open = vec![(0, 0)];
-    while let Some((i, j)) = open.pop() {
-        if i == one.len() && j == two.len() {
-            return Some(true);
-        }
-        if !seen.insert((i, j)) {
-            continue;
-        }
-        *steps = steps.checked_sub(1)?;
-        if one.get(i) == Some(&GlobPart::Any) {
-            open.push((i + 1, j));
-        }
-        if two.get(j) == Some(&GlobPart::Any) {
-            open.push((i, j + 1));
-        }
-        let (Some(here), Some(there)) = (one.get(i), two.get(j)) else { continue };
-        let is_same_name = match (here, there) {
-            (GlobPart::Name(here), GlobPart::Name(there)) => names_meet(here, there, steps)?,
-            (GlobPart::Name(_) | GlobPart::Any | GlobPart::Below, _) => true,
-        };
-        if is_same_name {
-            let (here, there) = (after(here, i), after(there, j));
-            open.extend(here.iter().flat_map(|i| there.iter().map(|j| (*i, *j))));
-        }
-    }
-    Some(false)
+    let fits = |here: &GlobPart, there: &GlobPart, steps: &mut u32| match (here, there) {
+        (GlobPart::Name(here), GlobPart::Name(there)) => names_meet(here, there, steps),
+        (GlobPart::Name(_) | GlobPart::Any | GlobPart::Below, _) => Some(true),
+    };
+    meet(one, two, &GlobPart::Any, after, fits, steps)
 }
 
 /// Reports whether some name matches both patterns of one name.
 fn names_meet(one: &[GlobChar], two: &[GlobChar], steps: &mut u32) -> Option<bool> {
-    let after = |sign: &GlobChar, at: usize| if *sign == GlobChar::Many { at } else { at + 1 };
+    let after = |sign: &GlobChar, at: usize| [if *sign == GlobChar::Many { at } else { at + 1 }; 2];
+    let fits = |here: &GlobChar, there: &GlobChar, _: &mut u32| match (here, there) {
+        (GlobChar::Char(here), GlobChar::Char(there)) => Some(here == there),
+        (GlobChar::Char(_) | GlobChar::One | GlobChar::Many, _) => Some(true),
+    };
+    meet(one, two, &GlobChar::Many, after, fits, steps)
+}
+
+/// Walks both patterns at once. The search reaches a pair of positions by signs that match both so far. `star`
+/// may match nothing.
+fn meet<T: PartialEq>(
+    one: &[T],
+    two: &[T],
+    star: &T,
+    after: impl Fn(&T, usize) -> [usize; 2],
+    fits: impl Fn(&T, &T, &mut u32) -> Option<bool>,
+    steps: &mut u32,
+) -> Option<bool> {
     let mut seen = BTreeSet::new();
     let mut open = vec![(0, 0)];
     while let Some((i, j)) = open.pop() {
@@ -212,19 +207,16 @@ fn names_meet(one: &[GlobChar], two: &[GlobChar], steps: &mut u32) -> Option<boo
             continue;
         }
         *steps = steps.checked_sub(1)?;
-        if one.get(i) == Some(&GlobChar::Many) {
+        if one.get(i) == Some(star) {
             open.push((i + 1, j));
         }
-        if two.get(j) == Some(&GlobChar::Many) {
+        if two.get(j) == Some(star) {
             open.push((i, j + 1));
         }
         let (Some(here), Some(there)) = (one.get(i), two.get(j)) else { continue };
-        let fit = match (here, there) {
-            (GlobChar::Char(here), GlobChar::Char(there)) => here == there,
-            (GlobChar::Char(_) | GlobChar::One | GlobChar::Many, _) => true,
-        };
-        if fit {
-            open.push((after(here, i), after(there, j)));
+        if fits(here, there, steps)? {
+            let (here, there) = (after(here, i), after(there, j));
+            open.extend(here.iter().flat_map(|i| there.iter().map(|j| (*i, *j))));
         }
     }
     Some(false)
