@@ -55,48 +55,30 @@ const fn row(
     }
 }
 
+/// Returns the row of a program that copies to its last operand or to the directory of `-t`.
+const fn copying(
+    names: &'static [&'static str],
+    writes: OperandRange,
+    short: &'static str,
+    long: &'static [&'static str],
+) -> PathRow {
+    PathRow {
+        writes_at: &["-t", "--target-directory"],
+        ..row(names, OperandRange::ButLast, writes, short, long)
+    }
+}
+
 const ROWS: &[PathRow] = &[
-    PathRow {
-        writes_at: &["-t", "--target-directory"],
-        ..row(
-            &["cp", "gcp"],
-            OperandRange::ButLast,
-            OperandRange::Last,
-            "tS",
-            &["--target-directory", "--suffix"],
-        )
-    },
+    copying(&["cp", "gcp"], OperandRange::Last, "tS", &["--target-directory", "--suffix"]),
     // Moving a file also removes it from its old path.
-    PathRow {
-        writes_at: &["-t", "--target-directory"],
-        ..row(
-            &["mv", "gmv"],
-            OperandRange::ButLast,
-            OperandRange::All,
-            "tS",
-            &["--target-directory", "--suffix"],
-        )
-    },
-    PathRow {
-        writes_at: &["-t", "--target-directory"],
-        ..row(
-            &["ln", "gln"],
-            OperandRange::ButLast,
-            OperandRange::Last,
-            "tS",
-            &["--target-directory", "--suffix"],
-        )
-    },
-    PathRow {
-        writes_at: &["-t", "--target-directory"],
-        ..row(
-            &["install"],
-            OperandRange::ButLast,
-            OperandRange::Last,
-            "gmotS",
-            &["--target-directory", "--mode", "--owner", "--group", "--suffix"],
-        )
-    },
+    copying(&["mv", "gmv"], OperandRange::All, "tS", &["--target-directory", "--suffix"]),
+    copying(&["ln", "gln"], OperandRange::Last, "tS", &["--target-directory", "--suffix"]),
+    copying(
+        &["install"],
+        OperandRange::Last,
+        "gmotS",
+        &["--target-directory", "--mode", "--owner", "--group", "--suffix"],
+    ),
     row(
         &["rsync"],
         OperandRange::ButLast,
