@@ -109,14 +109,12 @@ fn answer(tracker: &Tracker, words: &[String], worktree: &Path, env: &Env) -> Op
     let quiet = QUIET.iter().map(|(name, value)| (*name, OsStr::new(*value)));
     let vars: Vec<(&str, &OsStr)> = quiet.chain([("PATH", path.as_os_str())]).collect();
     let ran = exec::run(&ProcessSpec {
-        program: program.as_os_str(),
-        args: &args,
         dir: worktree,
         env: &vars,
         unset: ELSEWHERE,
         stdin: &[],
-        deadline: DEADLINE,
         cap: CAP,
+        ..ProcessSpec::new(program.as_os_str(), &args, DEADLINE)
     });
     ran.ok().filter(exec::ProcessOutput::succeeded).map(|ran| ran.stdout)
 }
@@ -250,14 +248,14 @@ mod tests {
         // open for writing, and then it could not start.
         let write = ["-c", "cat > \"$0\" && chmod 755 \"$0\""].map(OsStr::new);
         let ran = exec::run(&ProcessSpec {
-            program: OsStr::new("/bin/sh"),
-            args: &[write[0], write[1], program.as_os_str()],
             dir,
-            env: &[],
-            unset: &[],
             stdin: script.as_bytes(),
-            deadline: Duration::from_secs(20),
             cap: 0,
+            ..ProcessSpec::new(
+                OsStr::new("/bin/sh"),
+                &[write[0], write[1], program.as_os_str()],
+                Duration::from_secs(20),
+            )
         });
         assert!(ran.unwrap().succeeded());
         path_of(dir)

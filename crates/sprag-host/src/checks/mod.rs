@@ -151,14 +151,11 @@ fn execute(
     let script = format!("exec 2>&1; {}", check.command);
     let unset = unset();
     run_for_end(&exec::ProcessSpec {
-        program: OsStr::new("sh"),
-        args: &[OsStr::new("-c"), OsStr::new(&script)],
         dir: site.worktree,
         env: &[(VARIABLE, OsStr::new("1")), (purpose::VARIABLE, OsStr::new(site.run))],
         unset: &unset,
-        stdin: b"",
-        deadline,
         cap: OUTPUT,
+        ..exec::ProcessSpec::new(OsStr::new("sh"), &[OsStr::new("-c"), OsStr::new(&script)], deadline)
     })
 }
 

@@ -430,14 +430,11 @@ pub fn in_own_repository(dir: &Path, args: &[&str]) -> io::Result<ProcessOutput>
     ];
     let deadline = Duration::from_secs(20);
     exec::run(&ProcessSpec {
-        program: OsStr::new("git"),
-        args: &args,
         dir,
         env: &env,
         unset: ELSEWHERE,
-        stdin: b"",
-        deadline,
         cap: CAP,
+        ..ProcessSpec::new(OsStr::new("git"), &args, deadline)
     })
 }
 
@@ -486,14 +483,12 @@ fn ask_of(worktree: &Path, question: &GitQuery<'_>, paths: &[&OsStr]) -> Option<
     ];
     env.extend(question.env);
     let run = ProcessSpec {
-        program: OsStr::new("git"),
-        args: &args,
         dir: worktree,
         env: &env,
         unset: ELSEWHERE,
         stdin: question.stdin,
-        deadline: question.deadline,
         cap: question.cap,
+        ..ProcessSpec::new(OsStr::new("git"), &args, question.deadline)
     };
     exec::run(&run).ok()
 }

@@ -257,24 +257,23 @@ fn select(desk: &McpContext<'_>, arguments: &Map<String, Value>) -> ToolReply {
             .and_then(DeclaredClass::read)
             .ok_or("`mutation_class` must be `AST_REFACTOR` or `INTENT_EVOLUTION`")?,
     };
-    let (world, caller) = (desk.world, desk.caller);
-    let report = Report::IntentSelected { id: id.clone(), class };
-    let delivery = report::send_as(world, &caller.session, &caller.actor, report, place(desk), desk.now)
-        .map_err(|error| format!("cannot record this: {error:?}"))?;
-    if let Delivery::Refused(reason) = delivery {
+    if let Delivery::Refused(reason) = tell(desk, Report::IntentSelected { id: id.clone(), class })? {
         return Err(reason.refusal_text().to_string());
     }
-    let context = crate::intents::context::context_of(world, id.as_str(), &caller.session, desk.now)
+    let session = &desk.caller.session;
+    let context = crate::intents::context::context_of(desk.world, id.as_str(), session, desk.now)
         .map_err(|error| format!("cannot read the records: {error}"))?;
     context.map(|context| context.to_string()).ok_or_else(|| format!("there is no intent `{id}`"))
 }
 
 fn send(desk: &McpContext<'_>, report: Report) -> Result<&'static str, String> {
+    delivered(&tell(desk, report)?)
+}
+
+fn tell(desk: &McpContext<'_>, report: Report) -> Result<Delivery, String> {
     let (world, caller) = (desk.world, desk.caller);
-    match report::send_as(world, &caller.session, &caller.actor, report, place(desk), desk.now) {
-        Ok(delivery) => delivered(&delivery),
-        Err(error) => Err(format!("cannot record this: {error:?}")),
-    }
+    let told = report::tell(world, &caller.session, &caller.actor, report, place(desk), desk.now);
+    told.map(|told| told.delivery).map_err(|error| format!("cannot record this: {error:?}"))
 }
 
 /// Returns the directory of a report. It is empty for an unknown caller, who must not count as the live

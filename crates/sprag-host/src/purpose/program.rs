@@ -44,14 +44,16 @@ pub(crate) fn run(
     let token = OsString::from(&run.token);
     let args: Vec<&OsStr> = command.args.iter().map(OsStr::new).collect();
     exec::run(&exec::ProcessSpec {
-        program: OsStr::new(command.program),
-        args: &args,
         dir: &dir,
         env: &[(purpose::VARIABLE, &token)],
         unset: UNSET,
         stdin: question,
-        deadline: Duration::from_secs(u64::from(command.seconds)),
         cap: command.cap,
+        ..exec::ProcessSpec::new(
+            OsStr::new(command.program),
+            &args,
+            Duration::from_secs(u64::from(command.seconds)),
+        )
     })
 }
 

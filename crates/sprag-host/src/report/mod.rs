@@ -68,18 +68,6 @@ pub fn send(
     tell(world, session, &Actor::Main, report, cwd, now).map(|told| told.delivery)
 }
 
-/// Sends a report of an agent that the session started.
-pub fn send_as(
-    world: &World<'_>,
-    session: &SessionId,
-    actor: &Actor,
-    report: Report,
-    cwd: &Path,
-    now: Timestamp,
-) -> Result<Delivery, ReportError> {
-    tell(world, session, actor, report, cwd, now).map(|told| told.delivery)
-}
-
 pub fn tell(
     world: &World<'_>,
     session: &SessionId,

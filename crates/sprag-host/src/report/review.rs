@@ -139,8 +139,6 @@ fn start(
     let prompt = prompt(order.session);
     let args = asked(order.args, &prompt);
     exec::run(&exec::ProcessSpec {
-        program: order.program.as_os_str(),
-        args: &args,
         dir,
         env: &[
             (purpose::VARIABLE, OsStr::new(&run.token)),
@@ -149,9 +147,8 @@ fn start(
             (SESSION, OsStr::new(order.session.as_str())),
         ],
         unset: judge::UNSET,
-        stdin: b"",
-        deadline: order.deadline,
         cap: OUTPUT,
+        ..exec::ProcessSpec::new(order.program.as_os_str(), &args, order.deadline)
     })
 }
 

@@ -230,16 +230,7 @@ fn examine_client(client: &Client, places: &Locations, env: &Env) -> Vec<DoctorF
 
 fn version(client: &Client, program: &Path) -> DoctorFinding {
     let args = [OsStr::new("--version")];
-    let run = ProcessSpec {
-        program: program.as_os_str(),
-        args: &args,
-        dir: Path::new("/"),
-        env: &[],
-        unset: &[],
-        stdin: b"",
-        deadline: CHILD,
-        cap: 4096,
-    };
+    let run = ProcessSpec { cap: 4096, ..ProcessSpec::new(program.as_os_str(), &args, CHILD) };
     let said = exec::run(&run).ok().filter(exec::ProcessOutput::succeeded);
     let said = said.map(|ran| String::from_utf8_lossy(&ran.stdout).trim().to_owned());
     match said {
@@ -293,15 +284,11 @@ fn server(client: &Client, settings: Option<&Path>, places: &Locations, env: &En
         "protocolVersion": "2025-06-18", "capabilities": {},
         "clientInfo": {"name": "sprag doctor", "version": env!("CARGO_PKG_VERSION")}}});
     let hello = format!("{hello}\n");
+    let args = [OsStr::new("mcp")];
     let run = ProcessSpec {
-        program: found.as_os_str(),
-        args: &[OsStr::new("mcp")],
         dir: places.worktree.as_deref().unwrap_or(Path::new("/")),
-        env: &[],
-        unset: &[],
         stdin: hello.as_bytes(),
-        deadline: CHILD,
-        cap: 64 * 1024,
+        ..ProcessSpec::new(found.as_os_str(), &args, CHILD)
     };
     let answers = exec::ask(&run, b"\"serverInfo\"")
         .is_ok_and(|ran| memchr::memmem::find(&ran.stdout, b"\"serverInfo\"").is_some());
@@ -325,14 +312,10 @@ fn fires(client: &Client, program: &str, env: &Env) -> DoctorFinding {
         Err(finding) => return finding,
     };
     let run = ProcessSpec {
-        program: found.as_os_str(),
-        args: &args,
         dir: temp.path(),
         env: &[("SPRAG_HOME", temp.path().as_os_str())],
-        unset: &[],
         stdin: payload.as_bytes(),
-        deadline: CHILD,
-        cap: 64 * 1024,
+        ..ProcessSpec::new(found.as_os_str(), &args, CHILD)
     };
     match exec::run(&run) {
         Ok(ran)
@@ -392,14 +375,10 @@ pub fn trust_of(client: &Client, program: &Path, dir: &Path) -> Trust {
     let lines: String = ask.iter().map(|message| format!("{message}\n")).collect();
     let args = [OsStr::new("app-server")];
     let run = ProcessSpec {
-        program: program.as_os_str(),
-        args: &args,
         dir,
-        env: &[],
-        unset: &[],
         stdin: lines.as_bytes(),
-        deadline: CHILD,
         cap: 1024 * 1024,
+        ..ProcessSpec::new(program.as_os_str(), &args, CHILD)
     };
     let answer = exec::ask(&run, b"\"id\":2").ok().and_then(|ran| {
         let text = String::from_utf8_lossy(&ran.stdout).into_owned();

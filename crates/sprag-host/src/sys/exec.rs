@@ -50,6 +50,14 @@ pub struct ProcessSpec<'a> {
     pub cap: usize,
 }
 
+impl<'a> ProcessSpec<'a> {
+    /// Returns a run in the root directory with the variables of this process and without input.
+    pub fn new(program: &'a OsStr, args: &'a [&'a OsStr], deadline: Duration) -> ProcessSpec<'a> {
+        let dir = Path::new("/");
+        ProcessSpec { program, args, dir, env: &[], unset: &[], stdin: b"", deadline, cap: 64 * 1024 }
+    }
+}
+
 #[derive(Debug)]
 pub struct ProcessOutput {
     pub ending: ProcessEnd,
@@ -441,14 +449,9 @@ mod tests {
     ) -> ProcessOutput {
         let args = [OsStr::new("-c"), OsStr::new(script)];
         run(&ProcessSpec {
-            program: OsStr::new("/bin/sh"),
-            args: &args,
-            dir: Path::new("/"),
-            env: &[],
-            unset: &[],
             stdin: b"in",
-            deadline,
             cap: 10,
+            ..ProcessSpec::new(OsStr::new("/bin/sh"), &args, deadline)
         })
         .unwrap()
     }

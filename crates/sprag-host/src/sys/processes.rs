@@ -28,14 +28,9 @@ pub fn find_process(pid: u32) -> Option<(Process, u32)> {
     let pid_text = pid.to_string();
     let args = [OsStr::new("-o"), OsStr::new("ppid=,lstart="), OsStr::new("-p"), OsStr::new(&pid_text)];
     let ran = exec::run(&ProcessSpec {
-        program: OsStr::new("ps"),
-        args: &args,
-        dir: std::path::Path::new("/"),
         env: &[("LC_ALL", OsStr::new("C"))],
-        unset: &[],
-        stdin: b"",
-        deadline: std::time::Duration::from_secs(1),
         cap: 4096,
+        ..ProcessSpec::new(OsStr::new("ps"), &args, std::time::Duration::from_secs(1))
     })
     .ok()?;
     let text = String::from_utf8(ran.stdout).ok()?;
@@ -141,14 +136,12 @@ mod tests {
         let spin = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
         let args = [std::ffi::OsStr::new("-c"), std::ffi::OsStr::new(spin)];
         crate::sys::exec::run(&crate::sys::exec::ProcessSpec {
-            program: std::ffi::OsStr::new("sh"),
-            args: &args,
-            dir: std::path::Path::new("/"),
-            env: &[],
-            unset: &[],
-            stdin: b"",
-            deadline: std::time::Duration::from_secs(60),
             cap: 10,
+            ..crate::sys::exec::ProcessSpec::new(
+                std::ffi::OsStr::new("sh"),
+                &args,
+                std::time::Duration::from_secs(60),
+            )
         })
         .unwrap();
         assert!(cpu_below(us) > before);

@@ -59,14 +59,10 @@ pub fn open(
     // Written before the terminal exists, so that its name is always known.
     site.note_window(disk, &TerminalPane { server: server.clone(), name: name.clone() })?;
     let ran = exec::run_to_stay(&ProcessSpec {
-        program: OsStr::new("tmux"),
-        args: &words,
         dir,
-        env: &[],
         unset: &["TMUX", "TMUX_PANE"],
-        stdin: b"",
-        deadline: PATIENCE,
         cap: 4096,
+        ..ProcessSpec::new(OsStr::new("tmux"), &words, PATIENCE)
     });
     let ran = match ran {
         Err(error) => return Ok(Err(format!("cannot start `tmux`: {error}"))),
@@ -128,13 +124,8 @@ fn say(server: &str, words: &[&str], dir: &Path) -> io::Result<exec::ProcessOutp
     let all = [&["-L", server], words].concat();
     let args: Vec<&OsStr> = all.iter().map(OsStr::new).collect();
     exec::run(&ProcessSpec {
-        program: OsStr::new("tmux"),
-        args: &args,
         dir,
-        env: &[],
         unset: &["TMUX", "TMUX_PANE"],
-        stdin: b"",
-        deadline: PATIENCE,
-        cap: 64 * 1024,
+        ..ProcessSpec::new(OsStr::new("tmux"), &args, PATIENCE)
     })
 }

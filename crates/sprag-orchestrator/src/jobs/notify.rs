@@ -76,17 +76,13 @@ impl Job {
         let mut args: Vec<&OsStr> = args.iter().map(OsStr::new).collect();
         args.push(OsStr::new(&text));
         let run = ProcessSpec {
-            program: OsStr::new(program),
-            args: &args,
             dir: &self.ground.root,
             env: &[
                 ("SPRAG_PLAN", OsStr::new(&self.ground.plan)),
                 ("SPRAG_STAGE", OsStr::new(about.map_or("-", StageId::as_str))),
             ],
-            unset: &[],
-            stdin: b"",
-            deadline: PATIENCE,
             cap: 4096,
+            ..ProcessSpec::new(OsStr::new(program), &args, PATIENCE)
         };
         match exec::run_for_end(&run).map_err(|error| error.to_string())?.ending {
             ProcessEnd::Code(0) => Ok(()),

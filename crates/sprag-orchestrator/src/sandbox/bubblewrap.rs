@@ -39,16 +39,7 @@ pub(crate) fn can(env: &Env, worktree: Option<&Path>) -> SandboxSupport {
     args.extend(view.iter().map(OsStr::new));
     // A command that succeeds on every system.
     args.extend(["sh", "-c", ":"].map(OsStr::new));
-    let run = ProcessSpec {
-        program: program.as_os_str(),
-        args: &args,
-        dir: Path::new("/"),
-        env: &[],
-        unset: &[],
-        stdin: b"",
-        deadline: PATIENCE,
-        cap: 4096,
-    };
+    let run = ProcessSpec { cap: 4096, ..ProcessSpec::new(program.as_os_str(), &args, PATIENCE) };
     match exec::run_for_end(&run) {
         Ok(ran) if ran.ending == ProcessEnd::Code(0) => SandboxSupport::Yes,
         Ok(ran) => SandboxSupport::No { why: last_words(&ran.stderr) },

@@ -86,16 +86,8 @@ pub fn try_out(program: &Path, args: &[&str], spawn: &SpawnRequest) -> Result<()
         args.iter().map(OsStr::new).chain([program.as_os_str(), "--version".as_ref()]).collect();
     let env: Vec<(&str, &OsStr)> =
         spawn.env.iter().map(|(name, value)| (name.as_str(), OsStr::new(value))).collect();
-    let run = ProcessSpec {
-        program: program.as_os_str(),
-        args: &args,
-        dir: &spawn.dir,
-        env: &env,
-        unset: &[],
-        stdin: b"",
-        deadline: PATIENCE,
-        cap: 64 * 1024,
-    };
+    let run =
+        ProcessSpec { dir: &spawn.dir, env: &env, ..ProcessSpec::new(program.as_os_str(), &args, PATIENCE) };
     let ran = exec::run_for_end(&run).map_err(|error| error.to_string())?;
     match ran.ending {
         ProcessEnd::Code(0) => Ok(()),

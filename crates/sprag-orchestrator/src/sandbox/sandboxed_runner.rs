@@ -155,14 +155,11 @@ impl<'a> SandboxedRunner<'a> {
         let (program, args) = order.argv.split_first().ok_or("no command given")?;
         let (unset, dir, passed_on) = (checks::unset(), self.dir(), self.environment());
         let run = ProcessSpec {
-            program,
-            args,
             dir: &dir,
             env: order.env,
             unset: &unset,
-            stdin: b"",
-            deadline: order.deadline,
             cap: order.cap,
+            ..ProcessSpec::new(program, args, order.deadline)
         };
         let ran = match self.reader {
             None => exec::run_for_end(&run),
@@ -189,14 +186,10 @@ impl<'a> SandboxedRunner<'a> {
         args.extend(order.argv);
         let dir = self.dir();
         let run = ProcessSpec {
-            program: us.as_os_str(),
-            args: &args,
             dir: &dir,
             env: &with(env, order.env),
-            unset: &[],
-            stdin: b"",
-            deadline: order.deadline,
             cap: order.cap,
+            ..ProcessSpec::new(us.as_os_str(), &args, order.deadline)
         };
         let ran = exec::run_apart(&run).map_err(told)?;
         if fs::symlink_metadata(&up).is_ok() { Ok(ran) } else { Err(unraised(&last_words(&ran.stderr))) }

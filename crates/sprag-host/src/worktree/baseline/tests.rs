@@ -489,14 +489,13 @@ fn one_child_each() {
     let test = &format!("{module}::one_child_each");
     let again = |path: &OsStr| {
         let ran = exec::run(&ProcessSpec {
-            program: std::env::current_exe().unwrap().as_os_str(),
-            args: &["--exact", test].map(OsStr::new),
             dir: &repo.dir,
             env: &[("PATH", path), ("COUNTED_REPO", repo.dir.as_os_str())],
-            unset: &[],
-            stdin: b"",
-            deadline: Duration::from_secs(60),
-            cap: 64 * 1024,
+            ..ProcessSpec::new(
+                std::env::current_exe().unwrap().as_os_str(),
+                &["--exact", test].map(OsStr::new),
+                Duration::from_secs(60),
+            )
         });
         let ran = ran.unwrap();
         assert!(ran.succeeded(), "{}", String::from_utf8_lossy(&ran.stdout));

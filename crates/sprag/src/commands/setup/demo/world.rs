@@ -285,14 +285,11 @@ impl DemoWorld {
         let deadline = Duration::from_secs(60);
         let program = self.program.as_os_str();
         let run = ProcessSpec {
-            program,
-            args: &args,
             dir: &self.project,
             env: &env,
-            unset: &[],
             stdin,
-            deadline,
             cap: 1 << 20,
+            ..ProcessSpec::new(program, &args, deadline)
         };
         Ok(exec::run(&run)?)
     }
