@@ -132,6 +132,13 @@ pub fn quoted_list(items: impl IntoIterator<Item = impl fmt::Display>) -> String
     items.into_iter().map(|item| format!("`{item}`")).collect::<Vec<_>>().join(", ")
 }
 
+/// Returns the first foreign texts in backticks, and the number of the others.
+pub fn first_quoted<'a>(items: impl ExactSizeIterator<Item = &'a str>, most: usize) -> String {
+    let more = items.len().saturating_sub(most);
+    let named = quoted_list(items.take(most).map(quoted));
+    if more > 0 { format!("{named} and {more} more") } else { named }
+}
+
 /// Returns the last `characters` characters of a text.
 pub fn ending(text: &str, characters: usize) -> &str {
     let from = characters.checked_sub(1).and_then(|last| text.char_indices().rev().nth(last));

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use sprag_base::digest::Digest;
 use sprag_base::redact;
-use sprag_base::text::{Text, one_line, plain, quoted};
+use sprag_base::text::{Text, one_line, plain, quoted, quoted_list};
 
 pub use schema::{brief_schema, schema};
 pub use stored::{Evidence, Learning, LearningOrigin, SCHEMA_VERSION};
@@ -444,5 +444,5 @@ fn shown_text(text: &str) -> String {
 }
 
 fn list<T: Copy>(all: &[T], name: fn(T) -> &'static str) -> String {
-    all.iter().map(|&one| format!("`{}`", name(one))).collect::<Vec<_>>().join(", ")
+    quoted_list(all.iter().map(|&one| name(one)))
 }

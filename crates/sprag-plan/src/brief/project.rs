@@ -1,7 +1,7 @@
 //! The second section: knowledge of this project and limits of the sandbox. It is the same for all sessions
 //! of a stage unless the knowledge changed in between.
 
-use sprag_base::text::quoted;
+use sprag_base::text::{quoted, quoted_list};
 
 use super::section::{SectionPart, fit, items, quote_agent};
 use super::{BriefInput, BriefLearning, SEMI_STABLE};
@@ -63,9 +63,8 @@ fn sandbox(sandbox: &SandboxSettings, more: &[String]) -> String {
         Network::Open => None,
         Network::None => Some("The network is closed.".to_owned()),
         Network::Hosts(hosts) => {
-            let hosts: Vec<String> =
-                hosts.iter().map(|host| format!("`{}`", quoted(host.as_str()))).collect();
-            Some(format!("The network is closed except for {}.", hosts.join(", ")))
+            let hosts = quoted_list(hosts.iter().map(|host| quoted(host.as_str())));
+            Some(format!("The network is closed except for {hosts}."))
         }
     });
     lines.extend(more.iter().cloned());

@@ -1,6 +1,6 @@
 //! The third section: the stage, its assignment and its history.
 
-use sprag_base::text::quoted;
+use sprag_base::text::{quoted, quoted_list};
 
 use super::section::{SectionPart, fit, items, quote, quote_agent};
 use super::{BriefInput, BriefNeed, BriefTask, DYNAMIC};
@@ -172,9 +172,8 @@ fn scope(scope: &StageScope, kind: StageKind) -> String {
             if scope.intents.is_empty() {
                 list
             } else {
-                let intents: Vec<String> =
-                    scope.intents.iter().map(|id| format!("`{}`", quoted(id.as_str()))).collect();
-                format!("{list}\n\nIntents: {}.", intents.join(", "))
+                let intents = quoted_list(scope.intents.iter().map(|id| quoted(id.as_str())));
+                format!("{list}\n\nIntents: {intents}.")
             }
         }
     }

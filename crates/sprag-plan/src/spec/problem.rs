@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use sprag_base::document::Position;
-use sprag_base::text::{Text, one_line};
+use sprag_base::text::{Text, one_line, quoted_list};
 
 /// One problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -176,9 +176,8 @@ pub fn did_you_mean(name: &str, known: &[&str]) -> String {
         Some(near) => format!("did you mean `{near}`?"),
         None if known.is_empty() => "no names are known".to_owned(),
         None => {
-            let shown: Vec<String> = known.iter().take(12).map(|known| format!("`{known}`")).collect();
             let rest = if known.len() > 12 { ", ..." } else { "" };
-            format!("known names: {}{rest}", shown.join(", "))
+            format!("known names: {}{rest}", quoted_list(known.iter().take(12)))
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::io;
 
 use sprag_base::ids::SessionId;
-use sprag_base::text::quoted;
+use sprag_base::text::{quoted, quoted_list};
 use sprag_host::config::edit::EditError;
 use sprag_host::config::rule_import::ImportError;
 use sprag_host::report::ReportError;
@@ -107,9 +107,7 @@ impl From<NotHuman> for Failure {
 
 impl From<ReportError> for Failure {
     fn from(error: ReportError) -> Self {
-        let list = |ids: &[SessionId]| {
-            ids.iter().map(|id| format!("`{}`", id.as_str())).collect::<Vec<_>>().join(", ")
-        };
+        let list = |ids: &[SessionId]| quoted_list(ids.iter().map(SessionId::as_str));
         match error {
             ReportError::NoSession => {
                 Failure::new(ExitKind::No, "no_session", "no live session in this worktree")

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use sprag_base::glob::BadGlob;
 use sprag_base::ids::SessionId;
-use sprag_base::text::{quoted, shell_word};
+use sprag_base::text::{quoted, quoted_list, shell_word};
 use sprag_govern::reason::Reason;
 use sprag_host::config::ConfigProblem;
 use sprag_host::config::rule_files::RulesError;
@@ -288,8 +288,8 @@ impl Failure {
                 Failure::new(ExitKind::No, "not_found", format!("there is no learning `{prefix}`"))
             }
             NotFound::Several(ids) => {
-                let ids: Vec<String> = ids.iter().take(5).map(|id| format!("`{}`", quoted(id))).collect();
-                let message = format!("`{prefix}` matches several learnings: {}", ids.join(", "));
+                let ids = quoted_list(ids.iter().take(5).map(|id| quoted(id)));
+                let message = format!("`{prefix}` matches several learnings: {ids}");
                 Failure::new(ExitKind::No, "ambiguous", message)
             }
         }

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use sprag_base::ids::SessionId;
 use sprag_base::settings::{SettingKey, SettingSection, Tighten};
-use sprag_base::text::{Text, quoted};
+use sprag_base::text::{Text, quoted, quoted_list};
 use sprag_policy::call::{InputCompleteness, ToolCall};
 use sprag_shell::Script;
 
@@ -359,7 +359,7 @@ const UNWANTED: &str = "only people may sign messages";
 
 fn in_marks(lines: &str) -> String {
     let lines = lines.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines.map(|line| format!("`{}`", quoted(line))).collect::<Vec<_>>().join(", ")
+    quoted_list(lines.map(quoted))
 }
 
 fn unstripped(obstacle: &Obstacle) -> Reason {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use sprag_base::digest::Digest;
-use sprag_base::text::{Text, one_line, quoted, shell_word};
+use sprag_base::text::{Text, first_quoted, one_line, shell_word};
 
 use super::{CommitGate, NAMED, Settings, applies};
 use crate::gates::GateCx;
@@ -105,18 +105,13 @@ fn met(uncommitted: &[String], cx: &GateCx<'_, CommitGate>) -> Vec<String> {
 }
 
 fn obligation(files: &[Text<200>], how: &str, next: String) -> Obligation {
-    let named: Vec<String> =
-        files.iter().take(NAMED).map(|file| format!("`{}`", quoted(file.as_str()))).collect();
-    let more = match files.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    let named = first_quoted(files.iter().map(Text::as_str), NAMED);
     Obligation {
         duty: Duty::Commit,
         digest: Digest::hash_parts(["commit"].into_iter().chain(files.iter().map(Text::as_str))),
         reason: Reason::new(
             "uncommitted",
-            format!("changes of this session are {how}: {}{more}", named.join(", ")),
+            format!("changes of this session are {how}: {named}"),
             next,
         ),
         items: files.to_vec(),

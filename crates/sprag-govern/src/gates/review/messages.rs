@@ -2,7 +2,7 @@
 
 use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
-use sprag_base::text::{ContextNote, Text, one_line, quoted, shell_word};
+use sprag_base::text::{ContextNote, Text, one_line, quoted, quoted_list, shell_word};
 use sprag_policy::RuleVerdict;
 
 use crate::event::Input;
@@ -229,14 +229,10 @@ pub(crate) fn brief(token: &str, session: &SessionId, peers: &[Text<32>]) -> Con
     let (id, named) = (shell_word(session.as_str()), quoted(session.as_str()));
     let peers = match peers {
         [] => String::new(),
-        peers => {
-            let names: Vec<String> =
-                peers.iter().map(|peer| format!("`{}`", quoted(peer.as_str()))).collect();
-            format!(
-                "\nother agents on this machine, for a second opinion (`--opinion TEXT`): {}",
-                names.join(", ")
-            )
-        }
+        peers => format!(
+            "\nother agents on this machine, for a second opinion (`--opinion TEXT`): {}",
+            quoted_list(peers.iter().map(|peer| quoted(peer.as_str())))
+        ),
     };
     Text::new(format!(
         "you review the work of session `{named}`\n\

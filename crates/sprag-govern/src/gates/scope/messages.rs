@@ -1,6 +1,6 @@
 //! Messages of the scope gate. Each refusal names the next step.
 
-use sprag_base::text::{ContextNote, Text, quoted, shell_word};
+use sprag_base::text::{ContextNote, Text, quoted, quoted_list, shell_word};
 use sprag_intent::{
     Criterion, Holder, Intent, IntentFileError, IntentHistories, IntentSet, IntentStatus, Ownership,
     ScopeFacts, SelectedIntent,
@@ -179,11 +179,10 @@ pub(crate) fn rejected(intent: &Intent) -> Reason {
 }
 
 pub(crate) fn unmet(intent: &Intent, unmet: &[&Criterion]) -> Reason {
-    let named: Vec<String> =
-        unmet.iter().take(5).map(|criterion| format!("`{}`", quoted(criterion.text.as_str()))).collect();
+    let named = quoted_list(unmet.iter().take(5).map(|criterion| quoted(criterion.text.as_str())));
     Reason::new(
         "intent_unmet",
-        format!("intent `{}` needs a person's acceptance of {}", intent.id, named.join(", ")),
+        format!("intent `{}` needs a person's acceptance of {named}", intent.id),
         format!("ask the user to run `sprag intent accept {}`", intent.id),
     )
 }
@@ -244,9 +243,8 @@ fn open<'a>(set: &'a IntentSet, standings: &IntentHistories) -> Vec<&'a Intent> 
 }
 
 fn ids(intents: &[&Intent]) -> String {
-    let ids = intents.iter().take(5).map(|intent| format!("`{}`", intent.id));
     let more = if intents.len() > 5 { ", …" } else { "" };
-    format!("{}{more}", ids.collect::<Vec<_>>().join(", "))
+    quoted_list(intents.iter().take(5).map(|intent| &intent.id)) + more
 }
 
 fn select(id: &str, input: &Input) -> String {

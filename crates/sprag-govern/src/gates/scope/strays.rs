@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use sprag_base::digest::Digest;
-use sprag_base::text::{Text, quoted, shell_word};
+use sprag_base::text::{Text, first_quoted, shell_word};
 use sprag_base::time::Timestamp;
 use sprag_intent::records::StrayedFiles;
 use sprag_intent::{Intent, IntentFiles, IntentRecord, ScopeFacts, WriteReach};
@@ -141,12 +141,7 @@ impl ScopeGate {
     }
 
     fn owe(&self, strays: &[String], items: Vec<Text<200>>, input: &Input) -> Obligation {
-        let named: Vec<String> =
-            strays.iter().take(NAMED).map(|path| format!("`{}`", quoted(path))).collect();
-        let more = match strays.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
+        let named = first_quoted(strays.iter().map(String::as_str), NAMED);
         let id = self.chosen.as_ref().map_or("ID", |chosen| chosen.id.as_str());
         let first = strays.first().map_or("PATH", String::as_str);
         Obligation {
@@ -154,10 +149,7 @@ impl ScopeGate {
             digest: Digest::hash_parts(strays),
             reason: Reason::new(
                 "strayed",
-                format!(
-                    "a command changed files that intent `{id}` does not own: {}{more}",
-                    named.join(", ")
-                ),
+                format!("a command changed files that intent `{id}` does not own: {named}"),
                 format!(
                     "undo it (`git stash push -u -- {path}` keeps a copy), \
                      `sprag intent select ID --session {}` with an intent that owns it, \

@@ -1,5 +1,6 @@
 //! Explains why the target branch does not move to the merged work.
 
+use sprag_base::text::quoted_list;
 use sprag_plan::run::record::TargetHeld;
 
 /// Returns the reason why the target does not move, and the command to run next.
@@ -10,8 +11,8 @@ pub(crate) fn describe(why: &TargetHeld, branch: &str, trunk: &str) -> String {
         }
         TargetHeld::Gone => format!("`{branch}` was deleted; Sprag does not create it again"),
         TargetHeld::Conflicted { paths, .. } => {
-            let paths: Vec<String> = paths.iter().take(5).map(|path| format!("`{path}`")).collect();
-            format!("`{branch}` has commits that conflict with the trunk: {}", paths.join(", "))
+            let paths = quoted_list(paths.iter().take(5));
+            format!("`{branch}` has commits that conflict with the trunk: {paths}")
         }
         TargetHeld::Red { report, .. } => {
             format!("the merge checks of the plan fail with commits of `{branch}`: {report}")

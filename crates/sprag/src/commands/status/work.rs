@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sprag_base::text::one_line;
+use sprag_base::text::{one_line, quoted_list};
 use sprag_plan::view::numbers::elapsed;
 use sprag_plan::view::{AgentView, RunView, StateLabel, ViewLine};
 
@@ -93,9 +93,6 @@ fn landed(view: &RunView<'_>, beside: &LiveStatus) {
 }
 
 fn named(ids: &[&str]) -> String {
-    let mut named: Vec<String> = ids.iter().take(NAMED).map(|id| format!("`{id}`")).collect();
-    if ids.len() > NAMED {
-        named.push(format!("{} more", ids.len() - NAMED));
-    }
-    named.join(", ")
+    let (named, more) = (quoted_list(ids.iter().take(NAMED)), ids.len().saturating_sub(NAMED));
+    if more > 0 { format!("{named}, {more} more") } else { named }
 }
