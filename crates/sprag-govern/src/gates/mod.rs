@@ -104,7 +104,7 @@ pub trait Gate: Clone + Default + PartialEq + Serialize + DeserializeOwned {
     }
 
     /// Updates the state from a fact on which no gate votes.
-    fn notice(&mut self, _notice: Notice<'_, Self::Settings>) {}
+    fn notice(&mut self, _notice: GateNotice<'_, Self::Settings>) {}
 
     /// Reads the agent's message at a stop that no gate judges. May write records.
     fn heard(&mut self, _cx: &mut GateCx<'_, Self>) {}
@@ -114,7 +114,7 @@ pub trait Gate: Clone + Default + PartialEq + Serialize + DeserializeOwned {
 }
 
 /// A fact that a gate may note.
-pub enum Notice<'a, S> {
+pub enum GateNotice<'a, S> {
     /// Sprag held the agent for the obligation with this digest, so the agent has read the reason. An
     /// obligation that is only open may still be released.
     Held(Digest),
@@ -333,14 +333,14 @@ macro_rules! gates {
             /// Notifies a gate that its obligation held the agent.
             pub(crate) fn held(&mut self, gate: &str, digest: Digest) {
                 match gate {
-                    $(stringify!($name) => self.$name.notice(Notice::Held(digest)),)+
+                    $(stringify!($name) => self.$name.notice(GateNotice::Held(digest)),)+
                     _ => {}
                 }
             }
 
             /// Notifies all gates of a stop that Sprag ignores.
             pub(crate) fn passed_over(&mut self, ask: &Ask<'_, GateSettings>) {
-                $(self.$name.notice(Notice::PassedOver(ask.with(&ask.settings.$name)));)+
+                $(self.$name.notice(GateNotice::PassedOver(ask.with(&ask.settings.$name)));)+
             }
 
             pub(crate) fn heard(&mut self, mut cx: StepCx<'_>) {

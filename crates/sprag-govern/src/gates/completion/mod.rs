@@ -18,7 +18,7 @@ use sprag_shell::Script;
 
 use crate::event::{Actor, Event, Input};
 use crate::facts::{SessionChanges, SharedFacts, SharedNeeds, Size};
-use crate::gates::{Ask, Gate, GateCx, Notice, is_zero};
+use crate::gates::{Ask, Gate, GateCx, GateNotice, is_zero};
 use crate::obligation::{Duty, Obligation};
 use crate::reason::Reason;
 use crate::report::Report;
@@ -165,8 +165,8 @@ impl Gate for CompletionGate {
         }
     }
 
-    fn notice(&mut self, notice: Notice<'_, Settings>) {
-        if let Notice::PassedOver(ask) = notice
+    fn notice(&mut self, notice: GateNotice<'_, Settings>) {
+        if let GateNotice::PassedOver(ask) = notice
             && let Event::StopRequested(stop) = &ask.input.event
         {
             self.claimed |=

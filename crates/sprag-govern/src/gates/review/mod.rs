@@ -28,7 +28,7 @@ use sprag_policy::call::{ToolCall, ToolEffect};
 use crate::event::{Actor, Event, Input, PromptAuthor, SessionPurpose};
 use crate::facts::{SharedFacts, SharedNeeds};
 use crate::gates::records::{GateRecord, ReviewAttemptRecord};
-use crate::gates::{Ask, Gate, GateCx, Notice};
+use crate::gates::{Ask, Gate, GateCx, GateNotice};
 use crate::obligation::{Duty, Obligation};
 use crate::reason::Reason;
 use crate::report::Report;
@@ -186,8 +186,8 @@ impl Gate for ReviewGate {
         }
     }
 
-    fn notice(&mut self, notice: Notice<'_, Settings>) {
-        let Notice::Held(digest) = notice else { return };
+    fn notice(&mut self, notice: GateNotice<'_, Settings>) {
+        let GateNotice::Held(digest) = notice else { return };
         match &mut self.standing {
             ReviewState::Idle | ReviewState::Approved(_) => {}
             ReviewState::Wanted { case, .. } if case.digest(None) == digest => {
