@@ -104,7 +104,7 @@ fn a_session_chooses_before_it_changes() {
     let sandbox = sandbox();
     let started = sandbox.event("s", "SessionStart", json!({"source": "startup"}));
     let context = started["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
-    assert!(context.contains("sprag intent select ID --session s") && context.contains("- AUTH: Sign in"));
+    assert!(context.contains("sprag intent select ID`") && context.contains("- AUTH: Sign in"));
     assert!(!context.contains("OLD") && context.chars().count() <= 1000, "{context}");
     // Reading needs no intent.
     for command in ["ls -la", "git status && git log -3", "sprag intent list", "cat src/other.rs | head"] {
@@ -117,7 +117,7 @@ fn a_session_chooses_before_it_changes() {
     assert_eq!(refused["code"], "intent_required");
     let message = refused["message"].as_str().unwrap();
     assert!(message.contains("You must cite a valid active Intent ID. Call select_active_intent(intent_id) first to load context and then retry."));
-    assert_eq!(refused["suggestion"], "`sprag intent select AUTH --session s` (this intent owns it)");
+    assert_eq!(refused["suggestion"], "`sprag intent select AUTH` (this intent owns it)");
     assert_eq!(code(&sandbox.bash("s", "make")), "intent_required");
     let ran = sandbox.run(&["intent", "select", "AUTH", "--class", "AST_REFACTOR", "--session", "s"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
@@ -153,7 +153,7 @@ fn each_code_in_its_order() {
     assert_eq!(violation["code"], "scope_violation");
     assert!(violation["message"].as_str().unwrap().contains("Request scope expansion."));
     let suggestion = violation["suggestion"].as_str().unwrap();
-    assert!(suggestion.contains("sprag intent select DOCS --session s"), "{suggestion}");
+    assert!(suggestion.contains("sprag intent select DOCS"), "{suggestion}");
     assert!(suggestion.contains("sprag intent expand AUTH docs/guide.md"), "{suggestion}");
     for path in [".sprag/intents.yaml", ".orchestration/x", ".intentignore"] {
         assert_eq!(code(&write(&sandbox, "s", path)), "protected_path", "{path}");

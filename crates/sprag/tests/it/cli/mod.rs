@@ -4,3 +4,4 @@ mod commands;
 pub(crate) mod docs;
 pub(crate) mod people_only;
 mod settings;
+mod tutorials;
