@@ -113,10 +113,8 @@ pub fn decide(mut session: Session, input: &Input, facts: &DecisionFacts, policy
     let ungoverned = is_unasked(&session, input);
     let open = open_before_report(&session, input);
     let mut is_judged = !ungoverned && answers.shared.changes.is_some();
-    let intent = session.gates.scope.chosen.clone();
     let cx = StepCx {
         session: &session.about,
-        intent: intent.as_ref(),
         input,
         answers,
         prepared,
@@ -129,6 +127,7 @@ pub fn decide(mut session: Session, input: &Input, facts: &DecisionFacts, policy
         // A gate that could not find its facts looks again at the next stop.
         is_judged &= !votes.iter().any(|(_, vote)| *vote == Vote::Unsure);
         verdict = combine(&mut session, votes, input, policy, &mut effects);
+        session.about.intent.clone_from(&session.gates.scope.chosen);
     } else if input.errand == SessionPurpose::Own {
         session.gates.heard(cx);
     }

@@ -75,6 +75,10 @@ impl Ruling {
 }
 
 impl Verdict {
+    pub fn is_neutral(&self) -> bool {
+        *self == Verdict::default()
+    }
+
     /// Returns all notes as one context text. Clients cut or hide more than 10,000 characters.
     pub fn context(&self) -> Option<Text<9500>> {
         if self.notes.is_empty() {

@@ -171,7 +171,7 @@ impl EpisodesGate {
         if !is_together(&failed, cx.input.at) {
             return Vote::Pass;
         }
-        let intent = cx.intent.map(|intent| Text::from(intent.id.as_str()));
+        let intent = cx.session.intent.as_ref().map(|intent| Text::from(intent.id.as_str()));
         let episode = Episode { task: intent.clone().unwrap_or_default(), ..failed.into_episode(call, line) };
         cx.log(MemoryRecord::Episode(episode.clone()));
         // A fixed check is offered as a lesson if the session has an intent, once for each command.

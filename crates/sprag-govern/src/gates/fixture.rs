@@ -1,7 +1,5 @@
 //! One step of one gate, for the tests of gates.
 
-use sprag_intent::SelectedIntent;
-
 use crate::event::Input;
 use crate::facts::SharedFacts;
 use crate::gates::before::Prepared;
@@ -12,7 +10,6 @@ use crate::verdict::Vote;
 /// The context of the step. The effects of all steps add up.
 pub(crate) struct StepFixture<G: Gate> {
     pub(crate) session: SessionFacts,
-    pub(crate) intent: Option<SelectedIntent>,
     pub(crate) shared: SharedFacts,
     pub(crate) answer: G::Answer,
     pub(crate) prepared: Prepared,
@@ -24,7 +21,6 @@ impl<G: Gate> Default for StepFixture<G> {
     fn default() -> StepFixture<G> {
         StepFixture {
             session: SessionFacts::default(),
-            intent: None,
             shared: SharedFacts::default(),
             answer: G::Answer::default(),
             prepared: Prepared::default(),
@@ -38,7 +34,6 @@ impl<G: Gate> StepFixture<G> {
     pub(crate) fn step(&mut self, gate: &mut G, input: &Input) -> Vote {
         gate.step(&mut GateCx {
             session: &self.session,
-            intent: self.intent.as_ref(),
             input,
             shared: &self.shared,
             answer: &self.answer,

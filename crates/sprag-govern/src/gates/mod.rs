@@ -15,7 +15,6 @@ use serde_json::{Map, Value};
 use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
 use sprag_base::settings::{SettingSection, lean};
-use sprag_intent::SelectedIntent;
 use sprag_memory::destination::Destination;
 
 use crate::event::{EventKind, Input};
@@ -139,8 +138,6 @@ impl<'a> Ask<'a, GateSettings> {
 /// The data that a gate reads and the records that it may write when it votes.
 pub struct GateCx<'a, G: Gate> {
     pub session: &'a SessionFacts,
-    /// The intent that was selected before this event.
-    pub intent: Option<&'a SelectedIntent>,
     pub input: &'a Input,
     pub shared: &'a SharedFacts,
     pub answer: &'a G::Answer,
@@ -183,7 +180,6 @@ pub struct RecordEffect {
 /// The data of one step, for all gates.
 pub(crate) struct StepCx<'a> {
     pub session: &'a SessionFacts,
-    pub intent: Option<&'a SelectedIntent>,
     pub input: &'a Input,
     pub answers: &'a Answers,
     pub prepared: &'a Prepared,
@@ -197,7 +193,6 @@ impl<'a> StepCx<'a> {
     fn of<G: Gate>(&mut self, answer: &'a G::Answer, settings: &'a G::Settings) -> GateCx<'_, G> {
         GateCx {
             session: self.session,
-            intent: self.intent,
             input: self.input,
             shared: &self.answers.shared,
             answer,

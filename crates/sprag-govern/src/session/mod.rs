@@ -58,15 +58,6 @@ pub struct OwedDuty {
     pub obligation: Obligation,
 }
 
-/// The plain facts in the journal. Older programs read the selected intent there.
-#[derive(PartialEq, Serialize)]
-struct AboutPart<'a> {
-    #[serde(flatten)]
-    about: &'a SessionFacts,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    intent: Option<&'a SelectedIntent>,
-}
-
 /// Names of the parts of a `set` that could not be read.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct UnreadableParts(pub Vec<String>);
@@ -95,14 +86,9 @@ impl Session {
         &self.gates.review
     }
 
-    /// Returns the intent that the session serves.
-    pub fn intent(&self) -> Option<&SelectedIntent> {
-        self.gates.scope.chosen.as_ref()
-    }
-
     /// Returns the intent that the session serves, and the time of its selection.
     pub fn selected_intent(&self) -> Option<(&SelectedIntent, Option<Timestamp>)> {
-        self.intent().map(|chosen| (chosen, self.gates.scope.since))
+        self.gates.scope.chosen.as_ref().map(|chosen| (chosen, self.gates.scope.since))
     }
 
     /// Returns the ticket in work, or the last closed one.
@@ -143,7 +129,7 @@ impl Session {
     /// Returns the parts that differ from `before`.
     pub fn changes(&self, before: &Session) -> Map<String, Value> {
         let mut set = Map::new();
-        part(&mut set, "about", &self.about_part(), &before.about_part());
+        part(&mut set, "about", &self.about, &before.about);
         part(&mut set, "breaker", &self.breaker, &before.breaker);
         part(&mut set, "stops", &self.stops, &before.stops);
         self.gates.changes(&before.gates, &mut set);
@@ -151,10 +137,6 @@ impl Session {
             part(&mut set, name, value, before.unknown.get(name).unwrap_or(&Value::Null));
         }
         set
-    }
-
-    fn about_part(&self) -> AboutPart<'_> {
-        AboutPart { about: &self.about, intent: self.intent() }
     }
 
     /// Folds one `set`. A part that cannot be read keeps its value, and its name is returned.
@@ -206,17 +188,6 @@ mod tests {
         let Value::Object(set) = json!({"about": 3}) else { unreachable!() };
         assert_eq!(session.apply(set), UnreadableParts(vec!["about".to_owned()]));
         assert!(session.about.activity.has_worked());
-    }
-
-    #[test]
-    fn the_journal_keeps_the_intent_among_the_plain_facts() {
-        let mut session = Session::default();
-        let chosen = json!({"id": "INT-1", "fingerprint": "sha256:00", "class": "AST_REFACTOR"});
-        session.gates.scope.chosen = Some(serde_json::from_value(chosen.clone()).unwrap());
-        assert_eq!(session.changes(&Session::default())["about"]["intent"], chosen);
-        let mut older = Session::default();
-        assert_eq!(older.apply(session.whole()), UnreadableParts::default());
-        assert_eq!(older, session);
     }
 
     #[test]

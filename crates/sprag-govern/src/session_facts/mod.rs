@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
+use sprag_intent::SelectedIntent;
 
 use crate::session_facts::tasks::Tasks;
 
@@ -44,6 +45,9 @@ pub struct SessionFacts {
     /// The agent asked the user a question with a tool and has no answer yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asking: Option<Text<128>>,
+    /// The selected intent, as the scope gate accepted it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intent: Option<SelectedIntent>,
     /// The stage of a plan that it works on. It never changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<Text<64>>,

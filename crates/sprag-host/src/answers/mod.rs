@@ -23,7 +23,6 @@ use sprag_govern::event::Input;
 use sprag_govern::gates::{Answers, Questions};
 use sprag_govern::session::Session;
 use sprag_govern::session_facts::SessionFacts;
-use sprag_intent::SelectedIntent;
 
 use crate::world::{World, started_elsewhere};
 
@@ -33,17 +32,11 @@ pub(crate) struct AnswerCx<'a> {
     started_in: OnceCell<Option<World<'a>>>,
     pub(crate) input: &'a Input,
     pub(crate) session: &'a SessionFacts,
-    pub(crate) intent: Option<&'a SelectedIntent>,
 }
 
 impl<'a> AnswerCx<'a> {
-    pub(crate) fn new(
-        world: &'a World<'a>,
-        input: &'a Input,
-        session: &'a SessionFacts,
-        intent: Option<&'a SelectedIntent>,
-    ) -> AnswerCx<'a> {
-        AnswerCx { world, started_in: OnceCell::new(), input, session, intent }
+    pub(crate) fn new(world: &'a World<'a>, input: &'a Input, session: &'a SessionFacts) -> AnswerCx<'a> {
+        AnswerCx { world, started_in: OnceCell::new(), input, session }
     }
 
     /// Returns the world of the event: the worktree that the agent is in.
@@ -62,7 +55,7 @@ impl<'a> AnswerCx<'a> {
 /// Finds all facts about one event.
 pub(crate) fn gather(world: &World<'_>, input: &Input, session: &Session) -> Answers {
     let settings = &world.config.settings.govern;
-    let cx = AnswerCx::new(world, input, &session.about, session.intent());
+    let cx = AnswerCx::new(world, input, &session.about);
     let shared = shared::find(decide::shared(session, input, settings), &cx);
     let questions = decide::ask(session, input, settings, &shared);
     let mut answers = Answers { shared, ..Answers::default() };

@@ -4,17 +4,16 @@ use sprag_govern::gates::trace::Question;
 use sprag_trace::finding::TraceFindings;
 
 use crate::answers::AnswerCx;
-use crate::trace::{self, TracedSession};
+use crate::trace;
 
 pub(super) fn answer(question: &Question, cx: &AnswerCx<'_>) -> Option<TraceFindings> {
-    let session = TracedSession { about: cx.session, intent: cx.intent };
     match question {
-        Question::Call => trace::trace_call(cx.world(), cx.input, session),
+        Question::Call => trace::trace_call(cx.world(), cx.input, cx.session),
         Question::Commit { since } => {
-            trace::trace_commit(cx.session_world(), cx.input, session, since.as_ref())
+            trace::trace_commit(cx.session_world(), cx.input, cx.session, since.as_ref())
         }
         Question::Stop { since, judged } => {
-            trace::trace_stop(cx.session_world(), cx.input, session, since.as_ref(), *judged)
+            trace::trace_stop(cx.session_world(), cx.input, cx.session, since.as_ref(), *judged)
         }
     }
 }

@@ -170,14 +170,14 @@ fn find_facts(
     if needs.is_slow() || actions.iter().any(Before::is_slow) {
         handle.release();
     }
-    let cx = AnswerCx::new(world, input, &handle.session().about, handle.session().intent());
+    let cx = AnswerCx::new(world, input, &handle.session().about);
     let shared = answers::shared::find(needs, &cx);
     let questions = decide::ask(handle.session(), input, settings, &shared);
-    let (about, intent) = (handle.session().about.clone(), handle.session().intent().cloned());
+    let about = handle.session().about.clone();
     if questions.is_slow() {
         handle.release();
     }
-    let cx = AnswerCx::new(world, input, &about, intent.as_ref());
+    let cx = AnswerCx::new(world, input, &about);
     let mut answers = Answers { shared, ..Answers::default() };
     answers::answer(&questions, &cx, &mut answers);
     let prepared = prepare::prepare(&actions, &cx, mode);

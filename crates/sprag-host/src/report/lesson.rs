@@ -40,5 +40,5 @@ pub fn record(
 
 fn intent_of(store: &Store, session: &SessionId) -> Option<String> {
     let (loaded, _) = journal::read(&journal::path(store, session)).ok()?;
-    loaded.session.intent().map(|intent| intent.id.to_string())
+    loaded.session.selected_intent().map(|(intent, _)| intent.id.to_string())
 }

@@ -39,7 +39,7 @@ pub(crate) fn anew(ground: &TraceContext<'_>) -> TraceFindings {
 
 /// Reports whether HEAD moved since the last check.
 pub(crate) fn has_moved(ground: &TraceContext<'_>, since: Option<&Text<64>>) -> bool {
-    let last = since.or(ground.session.about.head.as_ref());
+    let last = since.or(ground.session.head.as_ref());
     ground.head.is_some() && last != ground.head.as_ref()
 }
 

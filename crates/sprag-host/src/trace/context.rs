@@ -8,7 +8,6 @@ use sprag_base::text::Text;
 use sprag_govern::event::Input;
 use sprag_govern::gates::trace::{Settings, TraceMode};
 use sprag_govern::session_facts::SessionFacts;
-use sprag_intent::SelectedIntent;
 use sprag_trace::{ChangeSource, Contributor, Finality, RecordedClassification, TraceRecord};
 
 use super::classify::{self, TreeAfter};
@@ -19,17 +18,10 @@ use crate::git::name_search::SearchTree;
 use crate::store::Store;
 use crate::world::World;
 
-/// The session whose changes are traced.
-#[derive(Clone, Copy)]
-pub(crate) struct TracedSession<'a> {
-    pub about: &'a SessionFacts,
-    pub intent: Option<&'a SelectedIntent>,
-}
-
 pub(crate) struct TraceContext<'a> {
     pub world: &'a World<'a>,
     pub input: &'a Input,
-    pub session: TracedSession<'a>,
+    pub session: &'a SessionFacts,
     pub store: Store,
     /// Root with its links resolved.
     pub root: PathBuf,
@@ -56,12 +48,12 @@ impl<'a> TraceContext<'a> {
     pub(super) fn new_if_enabled(
         world: &'a World<'a>,
         input: &'a Input,
-        session: TracedSession<'a>,
+        session: &'a SessionFacts,
     ) -> Option<TraceContext<'a>> {
         let is_on = match world.config.settings.govern.gates.trace.mode {
             TraceMode::Off => false,
             TraceMode::Always => true,
-            TraceMode::Auto => session.intent.is_some() || is_marked(root(world, session.about)?),
+            TraceMode::Auto => session.intent.is_some() || is_marked(root(world, session)?),
         };
         if is_on { TraceContext::at(world, input, session) } else { None }
     }
@@ -75,10 +67,10 @@ impl<'a> TraceContext<'a> {
     pub(super) fn at(
         world: &'a World<'a>,
         input: &'a Input,
-        session: TracedSession<'a>,
+        session: &'a SessionFacts,
     ) -> Option<TraceContext<'a>> {
         let places = &world.places;
-        let root = root(world, session.about)?;
+        let root = root(world, session)?;
         let is_linked = places.worktree.is_some() && places.git_dir != places.common;
         Some(TraceContext {
             world,

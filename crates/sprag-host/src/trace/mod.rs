@@ -31,14 +31,9 @@ use crate::store::{Store, projections};
 use crate::sys::disk::Disk;
 use crate::world::World;
 use context::TraceContext;
-pub(crate) use context::TracedSession;
 
 /// Returns the changes of a call. `None`: tracing is off here.
-pub(crate) fn trace_call(
-    world: &World<'_>,
-    input: &Input,
-    session: TracedSession<'_>,
-) -> Option<TraceFindings> {
+pub(crate) fn trace_call(world: &World<'_>, input: &Input, session: &SessionFacts) -> Option<TraceFindings> {
     let ground = TraceContext::new_if_enabled(world, input, session)?;
     match &input.event {
         Event::ToolFinished { call, .. } => Some(call::trace_call(&ground, call)),
@@ -50,7 +45,7 @@ pub(crate) fn trace_call(
 pub(crate) fn trace_commit(
     world: &World<'_>,
     input: &Input,
-    session: TracedSession<'_>,
+    session: &SessionFacts,
     since: Option<&Text<64>>,
 ) -> Option<TraceFindings> {
     commit::after_call(&TraceContext::new_if_enabled(world, input, session)?, since)
@@ -60,7 +55,7 @@ pub(crate) fn trace_commit(
 pub(crate) fn trace_stop(
     world: &World<'_>,
     input: &Input,
-    session: TracedSession<'_>,
+    session: &SessionFacts,
     since: Option<&Text<64>>,
     judged: Option<Digest>,
 ) -> Option<TraceFindings> {
@@ -69,8 +64,8 @@ pub(crate) fn trace_stop(
 
 /// Searches commits again, for a command. The caller logs the result.
 pub fn commits(world: &World<'_>, input: &Input) -> Option<TraceFindings> {
-    let session = TracedSession { about: &SessionFacts::default(), intent: None };
-    let ground = TraceContext::at(world, input, session)?;
+    let session = SessionFacts::default();
+    let ground = TraceContext::at(world, input, &session)?;
     Some(commit::anew(&ground))
 }
 

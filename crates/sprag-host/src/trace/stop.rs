@@ -44,7 +44,7 @@ pub(crate) fn trace_stop(
     // The classification covers all changes, including those found just now.
     for trace in &traces {
         // The gate will sign the record in the same way.
-        let signed = trace.clone().signed(ground.session.intent);
+        let signed = trace.clone().signed(ground.session.intent.as_ref());
         let session = Some(ground.input.session.clone());
         open.apply(&Record { session, ..signed.record(ground.input.at) });
     }
@@ -54,7 +54,7 @@ pub(crate) fn trace_stop(
 
 /// Returns records of files that differ from their last record.
 fn strays(ground: &TraceContext<'_>, open: &UncommittedLines) -> Vec<TraceRecord> {
-    let start = ground.session.about.started.map_or(0, |at| at.millis());
+    let start = ground.session.started.map_or(0, |at| at.millis());
     let is_since_start = |path: &Path| changed_at(path).is_some_and(|at| at >= start - SLACK_MILLIS);
     let mut left = BYTES;
     let mut now: Vec<(String, FileContent)> = Vec::new();
@@ -124,7 +124,7 @@ fn by_hand(change: &FileChange, ground: &TraceContext<'_>, open: &UncommittedLin
 fn candidates(ground: &TraceContext<'_>, open: &UncommittedLines) -> Vec<String> {
     let places = &ground.world.places;
     if places.worktree.is_none() {
-        let touched = ground.session.about.touched.iter().filter_map(|path| ground.relative(path.as_str()));
+        let touched = ground.session.touched.iter().filter_map(|path| ground.relative(path.as_str()));
         let mut paths: Vec<String> =
             open.files_in(ground.place()).map(|(path, _)| path.to_owned()).chain(touched).collect();
         paths.sort();
@@ -185,7 +185,7 @@ struct Dirty(Option<Vec<String>>);
 
 impl Dirty {
     fn load(ground: &TraceContext<'_>) -> Dirty {
-        let start = ground.session.about.start.as_ref();
+        let start = ground.session.start.as_ref();
         Dirty(start.and_then(|name| baseline::dirty_paths(&ground.world.places, name.as_str())))
     }
 
@@ -242,7 +242,7 @@ fn judged(
         let verdict =
             classify::whole(&sides(&part), ground.around(SearchTree::Worktree).as_ref(), ground.policy());
         let served = author.intent.as_ref().map(|served| &served.id);
-        if served == ground.session.intent.map(|chosen| &chosen.id) {
+        if served == ground.session.intent.as_ref().map(|chosen| &chosen.id) {
             current = Some(verdict.clone());
         }
         let stage = Finality::Provisional { base: ground.head.clone() };

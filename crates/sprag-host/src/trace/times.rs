@@ -176,10 +176,10 @@ fn restores(line: &str) -> bool {
 /// Reports whether another session of this worktree was active since this one started.
 fn others_at_work(ground: &TraceContext<'_>) -> bool {
     let own = journal::path(&ground.store, &ground.input.session);
-    let since = ground.session.about.started.map_or(0, |at| at.millis());
+    let since = ground.session.started.map_or(0, |at| at.millis());
     let is_recent = |path: &&Path| changed_at(path).is_some_and(|at| at >= since);
     let is_here = |path: &Path| {
-        journal::read(path).is_ok_and(|(loaded, _)| loaded.session.about.root == ground.session.about.root)
+        journal::read(path).is_ok_and(|(loaded, _)| loaded.session.about.root == ground.session.root)
     };
     let journals = journal::all(&ground.store);
     journals.iter().map(|path| path.as_path()).filter(|path| *path != own).filter(is_recent).any(is_here)

@@ -112,10 +112,11 @@ impl Failing {
         } else {
             (EpisodeOutcome::Fixed, format!("changing {}", files.join(", ")), 0.6)
         };
+        let intent = cx.session.intent.as_ref();
         let of = |unmet: &Unmet| {
             let said = if unmet.tail.is_empty() { unmet.issue.as_str() } else { unmet.tail.as_str() };
             Episode {
-                task: cx.intent.map(|intent| Text::from(intent.id.as_str())).unwrap_or_default(),
+                task: intent.map(|intent| Text::from(intent.id.as_str())).unwrap_or_default(),
                 tool: Text::from("check"),
                 command: Text::from(unmet.name.as_str()),
                 input: Digest::hash_parts([unmet.name.as_str()]),

@@ -138,7 +138,7 @@ fn a_choice_comes_before_a_change() {
     assert_eq!(desk.bash("cat a/x | grep y"), "");
     assert_eq!(desk.select("C"), "intent_not_found");
     assert_eq!(desk.select("A"), "");
-    assert_eq!(desk.session.gates.scope.chosen.as_ref().map(|chosen| chosen.class), Some(DeclaredClass::Refactor));
+    assert_eq!(desk.session.about.intent.as_ref().map(|chosen| chosen.class), Some(DeclaredClass::Refactor));
     assert_eq!(desk.write("a/x"), "");
     assert_eq!(desk.write("b/x"), "scope_violation");
     assert_eq!(desk.bash("echo x > $X"), "scope_unknown", "nobody can be asked");

@@ -20,6 +20,7 @@ use crate::facts::SharedFacts;
 use crate::gates::{Ask, Gate, GateCx};
 use crate::obligation::{Duty, Obligation};
 use crate::reason::Reason;
+use crate::session_facts::SessionFacts;
 use crate::verdict::Vote;
 pub use settings::{Mismatch, Settings, TraceMode};
 
@@ -104,7 +105,7 @@ impl TraceGate {
 
     fn write(&mut self, changed: &TraceFindings, cx: &mut GateCx<'_, TraceGate>) {
         for change in &changed.traces {
-            cx.log(change.clone().signed(cx.intent));
+            cx.log(change.clone().signed(cx.session.intent.as_ref()));
         }
         if changed.head.is_some() {
             self.head.clone_from(&changed.head);
@@ -121,7 +122,7 @@ impl TraceGate {
     /// Returns an obligation only for a visible change of behaviour. An unproven change may still be a
     /// refactoring.
     fn judge(&self, cx: &GateCx<'_, TraceGate>) -> Vote {
-        match (&self.witness, declared_refactor(cx)) {
+        match (&self.witness, declared_refactor(cx.session)) {
             (Some(witness), Some(chosen)) if cx.settings.class_mismatch == Mismatch::Hold => {
                 Vote::Owe(owe(witness, chosen, cx))
             }
@@ -130,8 +131,8 @@ impl TraceGate {
     }
 }
 
-fn declared_refactor<'a>(cx: &GateCx<'a, TraceGate>) -> Option<&'a SelectedIntent> {
-    cx.intent.filter(|chosen| chosen.class == DeclaredClass::Refactor)
+fn declared_refactor(about: &SessionFacts) -> Option<&SelectedIntent> {
+    about.intent.as_ref().filter(|chosen| chosen.class == DeclaredClass::Refactor)
 }
 
 /// Returns only a note right after a write, because the whole work may still be a refactoring.
@@ -143,7 +144,7 @@ fn note(cx: &GateCx<'_, TraceGate>) -> Vote {
                 _ => None,
             },
         );
-    match (seen, declared_refactor(cx)) {
+    match (seen, declared_refactor(cx.session)) {
         (Some(witness), Some(_)) if cx.settings.class_mismatch != Mismatch::Off => {
             Vote::Note(Text::new(format!("class_mismatch: {}", describe_witness(witness))))
         }

@@ -9,7 +9,7 @@ use sprag_trace::{Contributor, FilePosition, Finality, TraceRecord};
 use super::*;
 use crate::event::{Input, StopRequest};
 use crate::gates::fixture::StepFixture;
-use crate::session_facts::{Activity, SessionFacts};
+use crate::session_facts::Activity;
 
 const TOOLS: &[ToolRow] = &[
     ToolRow { name: "Edit", effect: ToolEffect::Write, paths: &["file_path"], command: None },
@@ -28,8 +28,9 @@ fn stop() -> Input {
     Input::new(Timestamp::from_millis(0), SessionId::new("s"), event).within("/w")
 }
 
-fn changed() -> SessionFacts {
-    SessionFacts { activity: Activity::Changed, ..SessionFacts::default() }
+fn about(class: DeclaredClass) -> SessionFacts {
+    let chosen = SelectedIntent { id: Text::from("INT-1"), fingerprint: Text::from("f"), class };
+    SessionFacts { intent: Some(chosen), activity: Activity::Changed, ..SessionFacts::default() }
 }
 
 fn witness() -> BehaviourWitness {
@@ -55,13 +56,12 @@ fn trace(source: ChangeSource, verdict: RecordedClassification) -> TraceRecord {
 
 fn step(
     gate: &mut TraceGate,
-    class: DeclaredClass,
+    about: &SessionFacts,
     input: &Input,
     answer: &Option<TraceFindings>,
 ) -> (Vote, Vec<serde_json::Value>) {
-    let intent = Some(SelectedIntent { id: Text::from("INT-1"), fingerprint: Text::from("f"), class });
-    let (session, answer) = (changed(), answer.clone());
-    let mut fixture = StepFixture { session, intent, answer, ..StepFixture::default() };
+    let (session, answer) = (about.clone(), answer.clone());
+    let mut fixture = StepFixture { session, answer, ..StepFixture::default() };
     let vote = fixture.step(gate, input);
     (vote, fixture.effects.into_iter().map(|effect| effect.record.body()).collect())
 }
@@ -70,7 +70,7 @@ fn step(
 fn only_what_may_have_changed_something_is_looked_at() {
     let gate = TraceGate::default();
     let asks = |input: &Input, settings: Settings| {
-        let session = &changed();
+        let session = &about(DeclaredClass::Evolution);
         gate.ask(&Ask { session, input, settings: &settings }, &SharedFacts::default())
     };
     let on = Settings::default;
@@ -98,7 +98,7 @@ fn only_what_the_session_did_is_for_its_intent() {
     let changed = TraceFindings { traces, ..TraceFindings::default() };
     let facts = Some(changed);
     let input = finished("Edit", json!({"file_path": "a"}));
-    let (_, records) = step(&mut TraceGate::default(), DeclaredClass::Refactor, &input, &facts);
+    let (_, records) = step(&mut TraceGate::default(), &about(DeclaredClass::Refactor), &input, &facts);
     let intents: Vec<&str> =
         records.iter().map(|body| body["intent"]["id"].as_str().unwrap_or("none")).collect();
     assert_eq!(intents, ["INT-1", "INT-1", "none"]);
@@ -116,18 +116,18 @@ fn a_refactoring_that_changes_behaviour_holds_the_stop_until_it_is_declared() {
     };
     let mut gate = TraceGate::default();
     let facts = judged(RecordedClassification::Changed { witness: witness() });
-    let (vote, _) = step(&mut gate, DeclaredClass::Refactor, &stop(), &facts);
+    let (vote, _) = step(&mut gate, &about(DeclaredClass::Refactor), &stop(), &facts);
     let Vote::Owe(owed) = vote else { panic!("{vote:?}") };
     assert_eq!(owed.reason.code.as_str(), "class_mismatch");
     assert!(owed.reason.why.as_str().contains("`a.rs:3`: `x + 1` became `x - 1`"), "{}", owed.reason.why);
     // No fact is new, so the result stays the same.
-    assert!(matches!(step(&mut gate, DeclaredClass::Refactor, &stop(), &None).0, Vote::Owe(_)));
-    assert_eq!(step(&mut gate, DeclaredClass::Evolution, &stop(), &None).0, Vote::Pass);
+    assert!(matches!(step(&mut gate, &about(DeclaredClass::Refactor), &stop(), &None).0, Vote::Owe(_)));
+    assert_eq!(step(&mut gate, &about(DeclaredClass::Evolution), &stop(), &None).0, Vote::Pass);
     for other in [
         RecordedClassification::unproven("ambiguous"),
         RecordedClassification::Proved { level: Text::from("L1"), proof: json!({}) },
     ] {
-        assert_eq!(step(&mut gate, DeclaredClass::Refactor, &stop(), &judged(other)).0, Vote::Pass);
+        assert_eq!(step(&mut gate, &about(DeclaredClass::Refactor), &stop(), &judged(other)).0, Vote::Pass);
     }
 }
 
@@ -138,8 +138,8 @@ fn right_after_a_write_it_is_only_noted() {
         vec![ChangeRecord::Seen(trace(call, RecordedClassification::Changed { witness: witness() }))];
     let facts = Some(TraceFindings { traces, ..TraceFindings::default() });
     let input = finished("Edit", json!({"file_path": "a"}));
-    let (vote, _) = step(&mut TraceGate::default(), DeclaredClass::Refactor, &input, &facts);
+    let (vote, _) = step(&mut TraceGate::default(), &about(DeclaredClass::Refactor), &input, &facts);
     assert!(matches!(&vote, Vote::Note(note) if note.as_str().starts_with("class_mismatch: ")), "{vote:?}");
-    let (vote, _) = step(&mut TraceGate::default(), DeclaredClass::Evolution, &input, &facts);
+    let (vote, _) = step(&mut TraceGate::default(), &about(DeclaredClass::Evolution), &input, &facts);
     assert_eq!(vote, Vote::Pass);
 }
