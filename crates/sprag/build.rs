@@ -1,9 +1,7 @@
-//! Lays the functions of a hook call side by side in the program. The linker follows the order of objects
-//! otherwise, and the few hundred kilobytes a hook needs lie spread over all of it, a page fault for each
-//! piece. `hot.txt` names functions as one compiler mangles them: with another it has less effect or none.
+//! Places the functions of a hook call next to each other in the program. Otherwise they lie spread over the file, and each
+//! piece costs a page fault. `hot.txt` names functions as one compiler and profile mangle them; others find fewer of them.
 //!
-//! And links in what starts a program in another folder without copying us first: the standard library takes it where it
-//! is there, and asks for it so weakly that a static program is linked without.
+//! Also links `posix_spawn_file_actions_addchdir_np`. The standard library uses it only if a static program contains it.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -30,7 +28,7 @@ fn pass_on(arguments: &[String]) {
     }
 }
 
-/// Not every linker can: links a program that does nothing, and looks whether that went well.
+/// Reports whether the linker knows these arguments, by linking an empty program.
 #[expect(clippy::disallowed_methods, reason = "a build has no hook that could hang")]
 fn is_understood(arguments: &[String]) -> bool {
     let out = PathBuf::from(variable("OUT_DIR"));

@@ -282,7 +282,7 @@ pub(crate) fn target_stage_name(target: &str) -> String {
 /// Describes the task of that stage.
 pub(crate) fn target_stage_task(owed: &CommitId, target: &str, paths: &[Text<400>]) -> String {
     format!(
-        "Someone put `{}` on `{target}`, and it conflicts with the work that this plan landed: {}. Merge it into this \
+        "a person put `{}` on `{target}`, and it conflicts with the work that this plan landed: {}. Merge it into this \
          branch and keep all of both sides.",
         owed.0,
         quoted_list(paths.iter().take(CONFLICTING))

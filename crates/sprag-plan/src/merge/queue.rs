@@ -1,6 +1,5 @@
-//! The merge queue. Each entry becomes a candidate on top of the candidate before it, some of them ahead of
-//! time. Each candidate is checked as exactly the commit that would land. Only the first candidate lands,
-//! only if its checks passed, and only on the trunk that it was made for.
+//! The merge queue. Each entry becomes a candidate on top of the candidate before it, and is checked as exactly the
+//! commit that would land. Only the first candidate lands, and only on the trunk that it was made for.
 
 use serde::{Deserialize, Serialize};
 

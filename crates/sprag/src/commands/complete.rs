@@ -8,11 +8,10 @@ use clap_complete::env::CompleteEnv;
 
 use sprag_govern::history::SessionList;
 use sprag_host::clients::CLIENTS;
-use sprag_host::intent_files;
-use sprag_host::memory;
 use sprag_host::store::projections;
 use sprag_host::sys::env::{self, Env};
 use sprag_host::sys::locations;
+use sprag_host::{intent_files, memory};
 use sprag_intent::IntentFiles;
 
 use super::run::selection;

@@ -278,7 +278,7 @@ fn an_intent_is_done_when_checks_and_a_person_say_so() {
     let unmet = done();
     assert_eq!(unmet.code, 1);
     assert!(unmet.stderr.contains("`it works` needs a person"), "{}", unmet.stderr);
-    // Accepting is a person's.
+    // Only a person may accept.
     assert_eq!(sandbox.run(&["intent", "accept", "AUTH"]).code, 1);
     assert_eq!(at_terminal(&sandbox, &["intent", "accept", "AUTH", "--criterion", "9"]).0, 1);
     assert_eq!(at_terminal(&sandbox, &["intent", "accept", "AUTH"]).0, 0);

@@ -70,7 +70,7 @@ pub(crate) struct Args {
 struct PlannedFile {
     /// Title of the client, or `git`.
     owner: &'static str,
-    /// What changes in the file, for example `14 hooks in`.
+    /// Change in the file, for example `14 hooks in`.
     what: String,
     change: SettingsChange,
 }
@@ -409,7 +409,7 @@ fn choose(args: &Args, cx: &CommandCx) -> Result<Vec<&'static Client>, Failure> 
         .collect()
 }
 
-/// Whose settings a command writes.
+/// Owner of the settings that a command writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SettingsScope {
     User,

@@ -1,4 +1,4 @@
-//! Documents that are made from the code. `SPRAG_BLESS=1 cargo test` writes them anew.
+//! Documents that the tests generate from the code. `SPRAG_BLESS=1 cargo test` writes them again.
 
 use std::fs;
 use std::path::PathBuf;

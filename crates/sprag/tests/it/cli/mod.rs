@@ -2,6 +2,7 @@
 
 mod commands;
 pub(crate) mod docs;
+mod help;
 pub(crate) mod people_only;
 mod settings;
 mod tutorials;

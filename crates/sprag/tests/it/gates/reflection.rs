@@ -154,7 +154,12 @@ fn what_is_handed_in_is_kept_in_parts_and_once() {
         assert_eq!(ran.code, 1, "{text}");
         assert!(ran.stderr.contains("sprag reflect --schema"), "{}", ran.stderr);
     }
-    let schema: Value = serde_json::from_str(&sandbox.run(&["reflect", "--schema"]).stdout).unwrap();
+    let brief = sandbox.run(&["reflect", "--schema"]).stdout;
+    assert!(brief.len() <= 900, "{} bytes", brief.len());
+    let example: Value = serde_json::from_str(brief.lines().next().unwrap()).unwrap();
+    assert!(example["candidates"][0]["criteria_met"].is_array());
+    let schema: Value =
+        serde_json::from_str(&sandbox.run(&["reflect", "--schema", "--full"]).stdout).unwrap();
     assert!(schema["properties"]["candidates"].is_object());
 }
 

@@ -283,7 +283,7 @@ fn reachable(gate: &str, policy: &GovernSettings) -> BTreeMap<&'static str, Sess
 #[test]
 fn the_states_of_the_gates() {
     let policy = policy();
-    let mut text = "# States\n\nMade by trying: from every state a gate can be in, each of these events is played through the whole\ngovernor in a repository without a tracker, with the default settings, one check\nand `commit.mode = \"always\"`. Rows\nin which the gate neither changes nor answers are left out. A client gets one answer: where several gates object, it\nis that of the first.\n".to_owned();
+    let mut text = "# States\n\nThe tests generate this page. They play each of these events from every state of a gate, through the whole\nprogram, in a repository without a tracker. Settings are the defaults, with one check and `commit.mode = \"always\"`.\nRows without a change and without an answer are left out. If several gates object, the client gets the answer of\nthe first.\n".to_owned();
     for gate in gates::ALL {
         let states = reachable(gate.name, &policy);
         if states.is_empty() {
@@ -309,7 +309,7 @@ fn the_states_of_the_gates() {
 
 /// Tries every pair of a state and a happening.
 fn stages_of_plans() -> String {
-    let mut text = "\n# Stages of plans\n\nEvery pair of a state and something that happens was tried; pairs that are not here leave the stage as it is.\nSome of the states are known from other programs by other names.\n\n| state | elsewhere |\n|---|---|\n".to_owned();
+    let mut text = "\n# Stages of plans\n\nThe tests tried every pair of a state and an event. Pairs that are not listed change nothing.\nSome of the states are known from other programs by other names.\n\n| state | elsewhere |\n|---|---|\n".to_owned();
     for (name, elsewhere) in names() {
         text.push_str(&format!("| {name} | {elsewhere} |\n"));
     }

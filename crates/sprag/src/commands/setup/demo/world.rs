@@ -235,7 +235,7 @@ impl DemoWorld {
             .map_err(|error| Failure::demo(format!("the hook did not answer: {error}")))
     }
 
-    /// A reviewer agent starts, looks, decides and stops.
+    /// Plays a reviewer agent that starts, decides and stops.
     pub(super) fn review(
         &self,
         session: &str,
