@@ -176,7 +176,6 @@ impl AgentRole {
             _ => None,
         }
     }
-
 }
 
 fn marked(marks: &RoleMarks) -> Option<AgentRole> {
@@ -231,9 +230,7 @@ fn judge(
 fn counts(call: &ToolCall, input: &Input) -> bool {
     match (call.effect, &call.command) {
         (ToolEffect::Read | ToolEffect::Net | ToolEffect::Delegate, _) => false,
-        (ToolEffect::Write | ToolEffect::Exec, Some(_)) => {
-            !input.script().is_some_and(Script::only_looks)
-        }
+        (ToolEffect::Write | ToolEffect::Exec, Some(_)) => !input.script().is_some_and(Script::only_looks),
         (ToolEffect::Write | ToolEffect::Exec, None) => {
             call.paths.is_empty() || !call.paths.iter().all(|path| is_leaders(path))
         }

@@ -205,7 +205,8 @@ const AGENTS: &str = "/.claude/agents/";
 /// Reports whether a call may touch a protected file. A cheap test first: most calls write no known file and
 /// do not name Sprag.
 fn may_touch(call: &ToolCall, input: &Input) -> bool {
-    let writes = input.script()
+    let writes = input
+        .script()
         .map_or(!call.paths.is_empty(), |script| script.writes.iter().any(|used| !is_device(&used.path)));
     call.effect.changes_the_world() && (writes || names_us(call))
 }

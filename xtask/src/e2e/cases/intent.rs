@@ -66,7 +66,8 @@ fn play(rig: &mut Rig) -> Checked {
     ended_well(&run)?;
     let main = run.main();
     expect(main.len() >= 12, "12 requests and more", || outline(&main))?;
-    let start = main[0].contains("select an intent before any change") && main[0].contains("- SRC: the parser");
+    let start =
+        main[0].contains("select an intent before any change") && main[0].contains("- SRC: the parser");
     expect(start, "the first request lists the intents", || outline(&main))?;
     let wanted = [
         (1, "intent_required"),

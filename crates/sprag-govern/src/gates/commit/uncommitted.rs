@@ -22,7 +22,9 @@ impl CommitGate {
     /// Reports whether the gate checks for uncommitted changes. Committed work stays committed until the
     /// session changes something.
     pub(super) fn looks(&self, policy: &Settings, about: &SessionFacts, root: &str) -> bool {
-        applies(policy, about) && !root.is_empty() && (about.activity.has_changed() || *self != CommitGate::Clean)
+        applies(policy, about)
+            && !root.is_empty()
+            && (about.activity.has_changed() || *self != CommitGate::Clean)
     }
 
     pub(super) fn end(&mut self, cx: &mut GateCx<'_, CommitGate>) -> Vote {
@@ -109,11 +111,7 @@ fn obligation(files: &[Text<200>], how: &str, next: String) -> Obligation {
     Obligation {
         duty: Duty::Commit,
         digest: Digest::hash_parts(["commit"].into_iter().chain(files.iter().map(Text::as_str))),
-        reason: Reason::new(
-            "uncommitted",
-            format!("changes of this session are {how}: {named}"),
-            next,
-        ),
+        reason: Reason::new("uncommitted", format!("changes of this session are {how}: {named}"), next),
         items: files.to_vec(),
     }
 }

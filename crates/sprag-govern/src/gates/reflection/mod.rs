@@ -125,7 +125,9 @@ impl Gate for ReflectionGate {
                 }
             }
             // A stop that Sprag ignored is judged at the end of the session.
-            Event::SessionEnded { .. } if ask.session.activity.is_passed_over() && self.may_ask(ask.settings) => {
+            Event::SessionEnded { .. }
+                if ask.session.activity.is_passed_over() && self.may_ask(ask.settings) =>
+            {
                 SharedNeeds::CHANGES
             }
             Event::Reported(Report::Reflected { .. } | Report::Skipped { .. }) => SharedNeeds::DEBTS,
@@ -140,7 +142,9 @@ impl Gate for ReflectionGate {
             Event::StopRequested(_) if is_main => {
                 let is_due = matches!(self.standing, ReflectionState::Due { .. });
                 let question = Question {
-                    wants_tracker: !is_due && self.may_ask(ask.settings) && ask.session.activity.has_changed(),
+                    wants_tracker: !is_due
+                        && self.may_ask(ask.settings)
+                        && ask.session.activity.has_changed(),
                     unconfirmed: self.unconfirmed(),
                     candidates: None,
                 };
@@ -490,7 +494,9 @@ impl ReflectionGate {
 
 /// Returns the commands to skip and to reflect; `flag` names the session where the client does not.
 fn reflect(flag: &str) -> String {
-    format!("`sprag skip REASON{flag}`, or `sprag reflect{flag}` with JSON on stdin (see `sprag reflect --schema`)")
+    format!(
+        "`sprag skip REASON{flag}`, or `sprag reflect{flag}` with JSON on stdin (see `sprag reflect --schema`)"
+    )
 }
 
 /// Returns a key that joins a request with its end: the client's id, or else a digest of actor and input.

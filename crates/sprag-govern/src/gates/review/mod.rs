@@ -376,7 +376,9 @@ impl ReviewGate {
     /// the approved tree changed.
     fn settle(&mut self, cx: &mut GateCx<'_, ReviewGate>) {
         self.standing = match std::mem::take(&mut self.standing) {
-            ReviewState::Idle if cx.settings.mode == ReviewMode::Always && cx.session.activity.has_worked() => {
+            ReviewState::Idle
+                if cx.settings.mode == ReviewMode::Always && cx.session.activity.has_worked() =>
+            {
                 let case = self.new_case(ReviewTrigger::Always, None, cx.input);
                 ReviewState::Wanted { case, late: None }
             }
