@@ -135,15 +135,17 @@ fn stages(
     let chosen = cursor.chosen();
     // Only visible rows are built; there may be ten thousand.
     let rows = view.lines[window.clone()].iter().zip(window).map(|(line, at)| {
+        let tone = paint.tone(line.row.state.tone());
         let cells = columns.iter().map(|column| {
             let style = match column.title {
                 "context" => paint.context(line.context),
-                _ => paint.tone(line.row.state.tone()),
+                _ => tone,
             };
             Cell::from(one_line(&(column.text)(line))).style(style)
         });
         let row = Row::new(cells.collect::<Vec<_>>());
-        if at == chosen { row.style(paint.chosen()) } else { row }
+        // The row style also fills the gaps between cells, so that the bar has one colour.
+        if at == chosen { row.style(tone.patch(paint.chosen())) } else { row }
     });
     let widths = columns.iter().map(|column| column.width);
     let mut table = Table::new(rows.collect::<Vec<_>>(), widths.collect::<Vec<_>>()).block(block);

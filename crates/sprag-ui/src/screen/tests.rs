@@ -237,6 +237,24 @@ fn every_state_has_a_colour_and_a_word() {
 }
 
 #[test]
+fn the_chosen_row_is_one_bar_without_gaps() {
+    let board = board(vec![row(0, "x", StateLabel::Done)]);
+    let seen = BTreeMap::new();
+    let view = RunView::new(&board, &seen, Timestamp::from_millis(NOW));
+    let mut terminal = Terminal::new(TestBackend::new(60, 12)).unwrap();
+    let mut first = 0;
+    terminal
+        .draw(|frame| first = draw(frame, &view, &[], &mut Cursor::default(), Paint::Colours).first)
+        .unwrap();
+    let buffer = terminal.backend().buffer();
+    let bar = Paint::Colours.tone(StateTone::Done).patch(Paint::Colours.chosen());
+    for x in 0..60 {
+        let cell = &buffer[(x, first)];
+        assert_eq!((Some(cell.fg), cell.modifier), (bar.fg, bar.add_modifier), "column {x}");
+    }
+}
+
+#[test]
 fn ten_thousand_stages_are_gone_through_to_the_last() {
     let rows = (0..10_000).map(|number| row(0, &format!("s{number:04}"), StateLabel::Waiting)).collect();
     let lines = drawn(&board(rows), &BTreeMap::new(), &[], (60, 20), &[CursorStep::Last]);
