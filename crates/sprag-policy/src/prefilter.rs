@@ -51,10 +51,18 @@ pub struct RuleFilter {
 /// Texts of which one occurs in every path that a pattern can fit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Pieces {
+    /// Whole parts of a path, between slashes.
+    parts: TextBlock,
+    /// Texts within a part.
     lines: TextBlock,
+    /// Whether some pattern fits a home or the root itself.
+    tops: bool,
     /// Whether some pattern fits paths without any such text.
     every: bool,
 }
+
+/// The number of parts of the deepest home.
+const HOME_DEPTH: usize = 3;
 
 /// Lines in one string, which loads in one read and is searched in place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,16 +72,17 @@ struct TextBlock(String);
 impl RuleFilter {
     pub(super) fn new(rules: &[LoadedRule], strictness: Strictness) -> RuleFilter {
         let mut watch = RuleFilter::default();
-        let (mut commands, mut reads, mut writes) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        let mut commands = BTreeSet::new();
+        let (mut reads, mut writes) = (PieceSets::default(), PieceSets::default());
         for rule in rules.iter().filter(|rule| rule.decision != Decision::Allow) {
             watch.opaque |= strictness == Strictness::Strict || rule.on_opaque != OnDoubt::None;
             for pattern in &rule.any {
                 match pattern {
                     Pattern::Tool(pattern) => watch.tools.extend(pattern.name.iter().cloned()),
                     Pattern::Path(pattern) if pattern.access == PatternAccess::Read => {
-                        watch.reads.every |= !add_pieces(pattern, &mut reads);
+                        reads.add(pattern);
                     }
-                    Pattern::Path(pattern) => watch.writes.every |= !add_pieces(pattern, &mut writes),
+                    Pattern::Path(pattern) => writes.add(pattern),
                     Pattern::Shell(tokens) | Pattern::Via(tokens) => match command_keys(pattern) {
                         Some(keys) if keys == [LIKE] => watch.like.extend(program_globs(tokens).cloned()),
                         Some(keys) => commands.extend(keys),
@@ -86,8 +95,8 @@ impl RuleFilter {
             }
         }
         watch.commands = TextBlock::new(&commands);
-        watch.reads.lines = TextBlock::new(&reads);
-        watch.writes.lines = TextBlock::new(&writes);
+        watch.reads = reads.pieces();
+        watch.writes = writes.pieces();
         watch
     }
 
@@ -119,7 +128,7 @@ impl RuleFilter {
                     return RuleConcern::Every;
                 }
             }
-            if script.reads.iter().any(|used| self.reads.within_use(used, cwd)) {
+            if script.reads.iter().chain(&script.names).any(|used| self.reads.within_use(used, cwd)) {
                 keys.insert(READS.to_owned());
             }
             if script.writes.iter().any(|used| self.writes.within_use(used, cwd)) {
@@ -217,28 +226,49 @@ fn verb(glob: &WordGlob) -> Option<String> {
             start + "*"
         }
     };
-    let is_word =
-        word.len() > 1 && !word.contains(char::is_whitespace) && !word[..word.len() - 1].contains('*');
+    let start = word.strip_suffix('*').unwrap_or(&word);
+    let is_word = !start.is_empty() && !start.contains(|c: char| c.is_whitespace() || c == '*');
     is_word.then_some(word)
 }
 
-/// Adds the texts of which one occurs in every fitting path; returns `false` if there are none.
-fn add_pieces(pattern: &PathPattern, pieces: &mut BTreeSet<String>) -> bool {
-    let mut all = true;
-    for (_, glob) in &pattern.any {
-        match piece(glob) {
-            Some(piece) => {
-                pieces.insert(piece);
-            }
-            None => all = false,
+/// The pieces of path patterns while they are collected.
+#[derive(Default)]
+struct PieceSets {
+    parts: BTreeSet<String>,
+    lines: BTreeSet<String>,
+    tops: bool,
+    every: bool,
+}
+
+impl PieceSets {
+    fn add(&mut self, pattern: &PathPattern) {
+        for (_, glob) in &pattern.any {
+            match piece(glob) {
+                Some(PathPiece::Part(part)) => self.parts.insert(part),
+                Some(PathPiece::Within(text)) => self.lines.insert(text),
+                Some(PathPiece::Top) => std::mem::replace(&mut self.tops, true),
+                None => std::mem::replace(&mut self.every, true),
+            };
         }
     }
-    all
+
+    fn pieces(&self) -> Pieces {
+        Pieces {
+            parts: TextBlock::new(&self.parts),
+            lines: TextBlock::new(&self.lines),
+            tops: self.tops,
+            every: self.every,
+        }
+    }
 }
 
 impl Pieces {
     fn within(&self, texts: &[&str]) -> bool {
-        self.every || texts.iter().any(|text| self.lines.any_within(text))
+        let has_part = |text: &&str| text.split('/').any(|part| self.parts.has(part));
+        self.every
+            || self.tops && may_be_top(texts)
+            || texts.iter().any(has_part)
+            || texts.iter().any(|text| self.lines.any_within(text))
     }
 
     fn within_use(&self, used: &PathUse, cwd: &str) -> bool {
@@ -323,21 +353,49 @@ impl TextBlock {
     }
 }
 
-/// Returns the longest text without `*` or `/` in a glob. A path may be joined from several texts, but only
-/// between names.
-fn piece(glob: &WordGlob) -> Option<String> {
-    let literal: String = match glob {
+/// A text that every path of a pattern contains.
+enum PathPiece {
+    /// A whole part, between slashes.
+    Part(String),
+    Within(String),
+    /// A home, or the root.
+    Top,
+}
+
+/// Reports whether a path can be a home or the root; `texts` are the path and the directories it may start from.
+fn may_be_top(texts: &[&str]) -> bool {
+    let depth = |text: &str| text.split('/').filter(|part| !part.is_empty() && *part != ".").count();
+    let Some((path, places)) = texts.split_first() else { return false };
+    if path.split('/').any(|part| part == "..") || path.starts_with('~') {
+        return true;
+    }
+    let above = if path.starts_with('/') { 0 } else { places.first().map_or(0, |place| depth(place)) };
+    above + depth(path) <= HOME_DEPTH
+}
+
+/// Returns the longest whole part of a path pattern, or else the longest text in it.
+fn piece(glob: &WordGlob) -> Option<PathPiece> {
+    let signs = match glob {
         WordGlob::Any => return None,
-        WordGlob::Exact(text) => text.clone(),
-        WordGlob::Signs(signs) => {
-            let sign = |sign: &WordGlobChar| match sign {
-                WordGlobChar::Char(c) => *c,
-                WordGlobChar::Star | WordGlobChar::Stars => '/',
-            };
-            signs.iter().map(sign).collect()
+        WordGlob::Exact(text) => {
+            let part = text.split('/').max_by_key(|part| part.len()).unwrap_or_default();
+            return Some(if part.is_empty() { PathPiece::Top } else { PathPiece::Part(part.to_owned()) });
         }
+        WordGlob::Signs(signs) => signs,
     };
-    literal.split('/').max_by_key(|part| part.len()).filter(|part| !part.is_empty()).map(str::to_owned)
+    let text = |part: &[WordGlobChar]| -> Option<String> {
+        let letter = |sign: &WordGlobChar| match sign {
+            WordGlobChar::Char(c) => Some(*c),
+            WordGlobChar::Star | WordGlobChar::Stars => None,
+        };
+        part.iter().map(letter).collect()
+    };
+    let longest =
+        |texts: Vec<String>| texts.into_iter().max_by_key(String::len).filter(|text| !text.is_empty());
+    let parts = signs.split(|sign| *sign == WordGlobChar::Char('/'));
+    let whole = longest(parts.clone().filter_map(text).collect()).map(PathPiece::Part);
+    let stretches = signs.split(|sign| !matches!(sign, WordGlobChar::Char(c) if *c != '/'));
+    whole.or_else(|| longest(stretches.filter_map(text).collect()).map(PathPiece::Within))
 }
 
 #[cfg(test)]

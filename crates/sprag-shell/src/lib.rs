@@ -47,7 +47,12 @@ impl Script {
                 self.wrappers.push(Command { span: (0, length), ..wrapper });
             }
         }
-        for (known, found) in [(&mut self.writes, other.writes), (&mut self.reads, other.reads)] {
+        let lists = [
+            (&mut self.writes, other.writes),
+            (&mut self.reads, other.reads),
+            (&mut self.names, other.names),
+        ];
+        for (known, found) in lists {
             for path in found {
                 let path = PathUse { command: placed(path.command), ..path };
                 if !known.contains(&path) {
@@ -89,6 +94,9 @@ pub struct Script {
     /// Paths that redirections and known programs write and read.
     pub writes: Vec<PathUse>,
     pub reads: Vec<PathUse>,
+    /// Paths that a command names and may read: operands of programs that the table does not list, and
+    /// `/proc/self/environ/NAME` for a secret variable that is printed or sent.
+    pub names: Vec<PathUse>,
     pub doubts: Vec<Doubt>,
 }
 

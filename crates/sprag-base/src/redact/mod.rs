@@ -2,6 +2,7 @@
 //! stays, because a log with too many gaps is useless.
 
 mod block;
+mod file_name;
 mod named;
 #[cfg(test)]
 mod tests;
@@ -12,6 +13,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use crate::text::Text;
+pub use file_name::is_secret_name;
 
 /// A value that went through [`value`] or [`text`]. The store accepts nothing else.
 #[derive(Clone, Debug, PartialEq)]

@@ -51,7 +51,9 @@ pub enum Triage {
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
-            packs: ["core", "self", "secrets", "readonly"].map(SettingName::Borrowed).to_vec(),
+            packs: ["core", "self", "secrets", "places", "flows", "system", "readonly"]
+                .map(SettingName::Borrowed)
+                .to_vec(),
             off: Vec::new(),
             strict: false,
             triage: Triage::DenyOnly,
@@ -78,8 +80,9 @@ impl Gate for PermissionGate {
 # Rules for tool calls. Custom rules are `[[rule]]` tables in this file or in `policy/*.toml` next to it.
 # `sprag policy list` shows all active rules.
 [policy]
-# Built-in rules: core, self, secrets, readonly; and cloud, iac, database, containers, packages, ci.
-packs = [\"core\", \"self\", \"secrets\", \"readonly\"]
+# Built-in rules: core, self, secrets, places, flows, system, readonly;
+# and cloud, iac, database, containers, packages, ci.
+packs = [\"core\", \"self\", \"secrets\", \"places\", \"flows\", \"system\", \"readonly\"]
 # Rules to turn off, by id (`core.git-push-lease`).
 off = []
 # Also ask before a call runs a script file or a build target whose content Sprag does not read.

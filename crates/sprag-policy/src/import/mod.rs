@@ -178,6 +178,7 @@ fn prove(draft: RuleDraft) -> Result<(String, Rule), String> {
         on_uncertain: OnDoubt::Ask,
         on_opaque: OnDoubt::None,
         unless: Vec::new(),
+        except: Vec::new(),
         is_final: false,
         reason: draft.reason,
         next: String::new(),

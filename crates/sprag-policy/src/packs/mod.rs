@@ -31,9 +31,27 @@ pub const PACKS: &[Pack] = &[
     },
     Pack {
         name: "secrets",
-        about: "keys and tokens: reading needs approval, sending them away is denied",
+        about: "secrets that commands print or that the environment holds",
         default: Switch::On,
         toml: include_str!("secrets.toml"),
+    },
+    Pack {
+        name: "places",
+        about: "sensitive places: keys, start-up files, services, programs, logs and files of the system",
+        default: Switch::On,
+        toml: include_str!("places.toml"),
+    },
+    Pack {
+        name: "flows",
+        about: "data and control that leave the machine: remote shells, tunnels, the environment, fetched code",
+        default: Switch::On,
+        toml: include_str!("flows.toml"),
+    },
+    Pack {
+        name: "system",
+        about: "changes of the system and hidden traces: accounts, services, the firewall, logs, jobs",
+        default: Switch::On,
+        toml: include_str!("system.toml"),
     },
     Pack {
         name: "readonly",

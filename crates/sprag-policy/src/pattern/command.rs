@@ -1,7 +1,7 @@
 //! Matches a command with the words of a pattern. One algorithm serves two questions. A rule that forbids
 //! must find the command in any spelling. A rule that allows must find this command and nothing else.
 
-use sprag_shell::{Carrier, Command, Word};
+use sprag_shell::{Carrier, Command, Word, WorkingDir};
 
 use crate::pattern::location::KnownPaths;
 use crate::pattern::word_glob::{GlobFit, Letter, WordGlob, letters};
@@ -150,7 +150,7 @@ impl<'a> CommandLine<'a> {
         }
         let mut fit = GlobFit::Yes;
         for wanted in &tokens.traits {
-            fit = fit.min(self.has(*wanted));
+            fit = fit.min(self.has(*wanted, ground));
         }
         for flag in &tokens.flags {
             if fit == GlobFit::No {
@@ -180,8 +180,14 @@ impl<'a> CommandLine<'a> {
         })
     }
 
-    fn has(&self, wanted: OperandTrait) -> GlobFit {
+    fn has(&self, wanted: OperandTrait, ground: &KnownPaths) -> GlobFit {
         match wanted {
+            OperandTrait::Scratch => {
+                // Git also works in a directory that a variable or an option names.
+                let elsewhere = |(name, _): &(String, Word)| name.starts_with("GIT_");
+                let place = self.entered().unwrap_or_else(|| self.command.cwd.clone());
+                (ground.is_scratch(&place) && !self.command.assigns.iter().any(elsewhere)).into()
+            }
             OperandTrait::Fed => (self.fed && matches!(self.program, ProgramPattern::Named { .. })).into(),
             OperandTrait::Again => match &self.program {
                 ProgramPattern::Named { base, .. } => {
@@ -191,6 +197,25 @@ impl<'a> CommandLine<'a> {
                 ProgramPattern::Unnamed | ProgramPattern::None => GlobFit::No,
             },
         }
+    }
+
+    /// Returns the directory of `git -C DIR`; a repository that an option names is unknown.
+    fn entered(&self) -> Option<WorkingDir> {
+        let known = |word: &Word| match word {
+            Word::Known(text) => Some(text.clone()),
+            Word::Partly(_) | Word::Many => None,
+        };
+        let named = |text: &str| text.starts_with("--git-dir") || text.starts_with("--work-tree");
+        let at = self.items.iter().position(|item| {
+            item.kind == ArgumentKind::Flag
+                && known(item.word).is_some_and(|text| text == "-C" || named(&text))
+        })?;
+        let place = self.items.get(at + 1).and_then(|item| known(item.word));
+        let is_entered = known(self.items[at].word).is_some_and(|text| text == "-C");
+        Some(match place.filter(|place| is_entered && place.starts_with('/')) {
+            Some(place) => WorkingDir::At(place),
+            None => WorkingDir::Unknown,
+        })
     }
 
     /// Matches the words of the pattern in order, from the last to the first. `row[j]` is the fit of the rest
@@ -352,6 +377,12 @@ impl<'a> CommandLine<'a> {
             }
             PatternSlot::Class { class: OperandClass::System, sense } => {
                 in_sense(*sense, ground.system(word, &self.command.cwd))
+            }
+            PatternSlot::Class { class: OperandClass::Partial, sense } => {
+                in_sense(*sense, matches!(word, Word::Partly(_) | Word::Many).into())
+            }
+            PatternSlot::Class { class: OperandClass::Outside, sense } => {
+                in_sense(*sense, ground.outside(word, &self.command.cwd))
             }
             PatternSlot::Class { class: OperandClass::Unknown, sense } => {
                 in_sense(*sense, ground.unknown(word, &self.command.cwd))

@@ -75,6 +75,42 @@ const STATE: &[&str] = &["/var", "/var/lib", "/nix/var", "/boot/efi"];
 const TEMPORARY: &[&str] =
     &["/tmp", "/var/tmp", "/private/tmp", "/private/var/folders", "/var/folders", "/dev/shm"];
 
+/// Names of directories that tools create again.
+const REBUILT: &[&str] = &[
+    ".gradle",
+    ".mypy_cache",
+    ".next",
+    ".parcel-cache",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".tox",
+    ".turbo",
+    "__pycache__",
+    "node_modules",
+];
+
+/// Directories of a home whose entries tools create again.
+const CACHES: &[&str] = &[
+    ".bundle/cache",
+    ".cache",
+    ".cargo/git",
+    ".cargo/registry",
+    ".ccache",
+    ".gradle/caches",
+    ".ivy2/cache",
+    ".local/share/Trash",
+    ".local/share/pnpm/store",
+    ".m2/repository",
+    ".npm",
+    ".nuget/packages",
+    ".pnpm-store",
+    ".terraform.d/plugin-cache",
+    ".yarn/cache",
+    "Library/Caches",
+    "Library/Developer/Xcode/DerivedData",
+    "go/pkg",
+];
+
 /// Parts of a home directory that cannot be restored.
 const PERSONAL: &[&str] = &[
     ".aws",
@@ -189,6 +225,42 @@ impl KnownPaths {
         self.root(word, cwd)
     }
 
+    /// Reports whether an operand lies outside the worktree and the temporary directories. Caches and built
+    /// files can be made again and do not count.
+    pub fn outside(&self, word: &Word, cwd: &WorkingDir) -> GlobFit {
+        if matches!(word, Word::Known(text) if text.is_empty() || text.contains("://")) {
+            return GlobFit::No;
+        }
+        let path = self.resolve(word, cwd);
+        if path.first() == Some(&Letter::Hole) {
+            return GlobFit::No;
+        }
+        let known = text(path.split(|letter| *letter == Letter::Hole).next().unwrap_or_default());
+        let known = normal(&known);
+        let is_free = below(&known, &self.repo).is_some()
+            || is_temporary(&known)
+            || REBUILT.iter().any(|name| known.split('/').any(|part| part == *name))
+            || below(&known, &self.home).is_some_and(|inner| {
+                CACHES.iter().any(|cache| below(inner, cache).is_some_and(|rest| !rest.is_empty()))
+            });
+        (!is_free).into()
+    }
+
+    /// Reports whether the home lies in the worktree.
+    pub(crate) fn holds_home(&self) -> bool {
+        contains(&self.repo, &self.home)
+    }
+
+    /// Reports whether a command runs below a temporary directory, outside the worktree.
+    pub fn is_scratch(&self, cwd: &WorkingDir) -> bool {
+        let place = normal_letters(&self.place(cwd));
+        if place.contains(&Letter::Hole) {
+            return false;
+        }
+        let place = text(&place);
+        is_temporary(&place) && below(&place, &self.repo).is_none() && below(&self.repo, &place).is_none()
+    }
+
     /// Reports whether some root matches this path with holes.
     fn finds_root(&self, path: &[Letter]) -> bool {
         let signs = |path: &[Letter]| {
@@ -228,7 +300,7 @@ impl KnownPaths {
         {
             return true;
         }
-        if TEMPORARY.iter().any(|place| below(path, place).is_some_and(|inner| !inner.is_empty())) {
+        if is_temporary(path) {
             return false;
         }
         if below(path, &self.repo).is_some() {
@@ -252,6 +324,11 @@ impl KnownPaths {
         let path = self.resolve(word, cwd);
         (path.first() == Some(&Letter::Hole) && text(&path).chars().all(|c| matches!(c, '/' | '.'))).into()
     }
+}
+
+/// Reports whether a path lies below a temporary directory.
+fn is_temporary(path: &str) -> bool {
+    TEMPORARY.iter().any(|place| below(path, place).is_some_and(|inner| !inner.is_empty()))
 }
 
 fn length(word: &Word) -> usize {

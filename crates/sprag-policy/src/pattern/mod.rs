@@ -9,6 +9,7 @@
 //! Bash:curl -X=DELETE *       an option with this value: `-X DELETE`, `-XDELETE`, `-X=DELETE`
 //! Bash:git checkout -- *      after `--` there are no options
 //! Bash:rm -r ** <root> *      a word of a class, see [`OperandClass`]
+//! git reset <scratch>         in `unless`: the command runs below a temporary directory
 //! Bash:<fed> *                a command that gets its code from elsewhere at run time
 //! Bash:<again> *              a function that calls itself
 //! Via:timeout *               a carrier as written, with the command that it runs
@@ -84,6 +85,10 @@ pub enum OperandClass {
     Unknown,
     /// A root outside the worktree: `KnownPaths::system`.
     System,
+    /// An operand that is known only in part, or not at all.
+    Partial,
+    /// A path outside the worktree and the temporary directories: `KnownPaths::outside`.
+    Outside,
 }
 
 /// Properties of a command that its words do not show.
@@ -93,6 +98,8 @@ pub enum OperandTrait {
     Fed,
     /// A function calls itself.
     Again,
+    /// The command runs below a temporary directory, outside the worktree.
+    Scratch,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -191,6 +198,12 @@ impl Pattern {
 
     /// Reads an `unless` entry: words that exempt a command.
     pub fn parse_exemption(pattern: &str) -> Result<CommandPattern, BadPattern> {
+        if let Some(command) = pattern.strip_prefix("Bash:") {
+            return match Pattern::parse(pattern)? {
+                Pattern::Shell(tokens) => Ok(tokens),
+                _ => Err(BadPattern { pattern: command.to_owned(), why: "expected a command" }),
+            };
+        }
         let mut parsed =
             if pattern.len() > LONGEST { Err("too long") } else { CommandPattern::read(pattern) };
         if let Ok(tokens) = &mut parsed {
@@ -257,9 +270,16 @@ impl CommandPattern {
                 ("root", _) => self.slots.push(PatternSlot::Class { class: OperandClass::Root, sense }),
                 ("system", _) => self.slots.push(PatternSlot::Class { class: OperandClass::System, sense }),
                 ("unknown", _) => self.slots.push(PatternSlot::Class { class: OperandClass::Unknown, sense }),
+                ("outside", _) => self.slots.push(PatternSlot::Class { class: OperandClass::Outside, sense }),
+                ("partial", _) => self.slots.push(PatternSlot::Class { class: OperandClass::Partial, sense }),
+                ("scratch", PatternSense::Is) => self.traits.push(OperandTrait::Scratch),
                 ("fed", PatternSense::Is) => self.traits.push(OperandTrait::Fed),
                 ("again", PatternSense::Is) => self.traits.push(OperandTrait::Again),
-                _ => return Err("unknown class; use <root>, <system>, <unknown>, <fed> or <again>"),
+                _ => {
+                    return Err(
+                        "unknown class; use <root>, <system>, <outside>, <partial>, <unknown>, <scratch>, <fed> or <again>",
+                    );
+                }
             }
             return Ok(());
         }
@@ -325,6 +345,16 @@ impl Flag {
 }
 
 impl PathPattern {
+    /// Reads an `except` entry: paths that a rule does not concern.
+    pub fn parse_exemption(path: &str) -> Result<PathPattern, BadPattern> {
+        let parsed = if path.len() > LONGEST {
+            Err("too long")
+        } else {
+            PathPattern::read(PatternAccess::Write, path)
+        };
+        parsed.map_err(|why| BadPattern { pattern: path.chars().take(200).collect(), why })
+    }
+
     fn read(access: PatternAccess, text: &str) -> PatternResult<PathPattern> {
         if text.trim().is_empty() {
             return Err("no path given");

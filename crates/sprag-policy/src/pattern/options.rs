@@ -67,6 +67,20 @@ const LETTERS: &str = "adfhinpqruvxzADRSWX46";
 /// Programs that on some systems accept options only before their operands.
 const FIRST: &[&str] = &["rm", "grm", "chmod", "chown", "chgrp", "mv", "shred", "srm", "setfacl"];
 
+/// Returns the letters of a git command that take a value.
+fn git_values(verb: &str) -> &'static [char] {
+    match verb {
+        "checkout" => &['b', 'B'],
+        "switch" => &['c', 'C'],
+        "commit" => &['m', 'F', 'C', 'c', 't'],
+        "tag" => &['m', 'F', 'u'],
+        "branch" => &['u'],
+        "push" => &['o'],
+        "clean" => &['e'],
+        _ => &[],
+    }
+}
+
 impl CommandLine<'_> {
     /// Reports whether the pattern asks for this option.
     pub(super) fn named(&self, word: &Word, tokens: &CommandPattern) -> bool {
@@ -269,6 +283,17 @@ impl CommandLine<'_> {
             .any(|cluster| letters(cluster).contains(letter))
     }
 
+    /// Returns the letters of a cluster up to the first that takes the rest as its value: `-bfeature`.
+    fn without_value<'l>(&self, letters: &'l str) -> &'l str {
+        let operand = |item: &&CommandItem<'_>| item.kind == ArgumentKind::Operand;
+        let verb = self.items.iter().filter(operand).nth(1).map(|item| item.word);
+        let values: &[char] = match (self.program(), verb) {
+            (ProgramPattern::Named { base: "git", .. }, Some(Word::Known(verb))) => git_values(verb),
+            _ => &[],
+        };
+        letters.find(values).map_or(letters, |at| &letters[..=at])
+    }
+
     /// Reports how well a word of the command matches this option, ignoring its value.
     fn is(&self, flag: &Flag, text: &str, spelling: Spelling) -> GlobFit {
         let name = text.split_once('=').map_or(text, |(name, _)| name);
@@ -290,7 +315,7 @@ impl CommandLine<'_> {
                 // A long cluster may be a letter with its value: `-enode_modules`.
                 (Some(_), Some(cluster)) if spelling == Spelling::Full && cluster.len() > 4 => GlobFit::No,
                 (Some(wanted), Some(cluster)) if wanted.chars().count() == 1 => {
-                    letters(cluster).contains(wanted).into()
+                    self.without_value(letters(cluster)).contains(wanted).into()
                 }
                 _ => GlobFit::No,
             },

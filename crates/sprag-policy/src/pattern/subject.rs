@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use sprag_shell::{Doubt, DoubtKind, PathUse, Script, Word, WorkingDir};
+use sprag_shell::{Command, Doubt, DoubtKind, PathUse, Script, Word, WorkingDir};
 
 use crate::call::{ToolCall, ToolEffect};
 use crate::pattern::command::{CommandLine, MatchPurpose};
@@ -52,12 +52,31 @@ struct TouchedPath {
     command: Option<usize>,
 }
 
+/// The exemptions of a rule.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Exemptions<'r> {
+    /// Words that exempt a command.
+    pub unless: &'r [CommandPattern],
+    /// Paths that exempt a use.
+    pub except: &'r [PathPattern],
+}
+
 /// The doubt that could hide the most.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HiddenPart<'a> {
     pub most: MatchLevel,
     pub doubt: Option<&'a Doubt>,
 }
+
+/// A word of the command line that is known only at run time, as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum UnknownWord {
+    Program(String),
+    Operand(String),
+}
+
+/// The longest word that a message shows.
+const SHOWN: usize = 60;
 
 /// The tool name for a command line without a call.
 const SHELL: &str = "Bash";
@@ -90,9 +109,11 @@ impl<'a> Subject<'a> {
                 path: ground.resolve(&used.path, &used.cwd),
                 command: used.command,
             };
-            uses.iter().map(touch).collect()
+            // A shell that sources a file does not show its content.
+            uses.iter().filter(|used| !matches!(used.by.as_str(), "source" | ".")).map(touch).collect()
         };
         let mut reads = script.map(|script| touched(&script.reads)).unwrap_or_default();
+        reads.extend(script.map(|script| touched(&script.names)).unwrap_or_default());
         let mut writes = script.map(|script| touched(&script.writes)).unwrap_or_default();
         match effect {
             ToolEffect::Read => reads.extend(named),
@@ -128,8 +149,8 @@ impl<'a> Subject<'a> {
     }
 
     /// Returns how well a pattern matches this call, except for commands that an entry of `unless` exempts.
-    pub fn outcome(&self, pattern: &Pattern, unless: &[CommandPattern]) -> MatchLevel {
-        let found = self.found(pattern, unless);
+    pub fn outcome(&self, pattern: &Pattern, exempt: Exemptions<'_>) -> MatchLevel {
+        let found = self.found(pattern, exempt);
         match pattern {
             Pattern::Tool(_) => found,
             Pattern::Shell(_) | Pattern::Via(_) | Pattern::Path(_) => found.max(self.doubt.most),
@@ -137,11 +158,11 @@ impl<'a> Subject<'a> {
     }
 
     /// Returns the same level without the parts that a doubt may hide.
-    pub(crate) fn found(&self, pattern: &Pattern, unless: &[CommandPattern]) -> MatchLevel {
+    pub(crate) fn found(&self, pattern: &Pattern, exempt: Exemptions<'_>) -> MatchLevel {
         let in_lines = |lines: &[CommandLine<'_>], tokens: &CommandPattern| {
             let mut best = GlobFit::No;
             for line in lines {
-                best = best.max(self.line_fit(line, tokens, unless));
+                best = best.max(self.line_fit(line, tokens, exempt.unless));
                 if best == GlobFit::Yes {
                     break;
                 }
@@ -152,7 +173,7 @@ impl<'a> Subject<'a> {
             Pattern::Tool(pattern) => self.tool_fit(pattern),
             Pattern::Shell(tokens) => in_lines(&self.lines, tokens),
             Pattern::Via(tokens) => in_lines(self.wrappers(), tokens),
-            Pattern::Path(pattern) => self.path_fit(pattern, unless),
+            Pattern::Path(pattern) => self.path_fit(pattern, exempt),
         };
         fit.into()
     }
@@ -180,9 +201,12 @@ impl<'a> Subject<'a> {
         &self.lines[self.script.map_or(0, |script| script.commands.len())..]
     }
 
-    /// Reports whether `unless` excludes a command from an allow rule, in any spelling.
+    /// Reports whether `unless` exempts a command from a rule that allows. Words count in any case: SQL has none.
     pub(crate) fn exempt(&self, line: &CommandLine<'_>, unless: &[CommandPattern]) -> bool {
-        unless.iter().any(|tokens| line.fit(tokens, self.ground, MatchPurpose::Find) == GlobFit::Yes)
+        let found = |line: &CommandLine<'_>| {
+            unless.iter().any(|tokens| line.fit(tokens, self.ground, MatchPurpose::Find) == GlobFit::Yes)
+        };
+        found(line) || lowered(line.command).is_some_and(|command| found(&CommandLine::new(&command)))
     }
 
     /// Reports whether `unless` exempts a command from a rule that restricts. Only literal words count.
@@ -190,7 +214,7 @@ impl<'a> Subject<'a> {
         unless.iter().any(|tokens| line.fit(tokens, self.ground, MatchPurpose::Exempt) == GlobFit::Yes)
     }
 
-    fn path_fit(&self, pattern: &PathPattern, unless: &[CommandPattern]) -> GlobFit {
+    fn path_fit(&self, pattern: &PathPattern, exempt: Exemptions<'_>) -> GlobFit {
         let touched = match pattern.access {
             PatternAccess::Read => &self.reads,
             PatternAccess::Write => &self.writes,
@@ -200,17 +224,32 @@ impl<'a> Subject<'a> {
             let mut fit = self.place_fit(pattern, &touch.path);
             // Many paths that a command reads are unknown, and hardly any is the file in question. So only
             // the known part counts.
-            if fit == GlobFit::Maybe && pattern.access == PatternAccess::Read {
+            if fit == GlobFit::Maybe && pattern.access == PatternAccess::Read && !is_hidden_name(&touch.path)
+            {
                 let known: Vec<Letter> =
                     touch.path.iter().copied().filter(|letter| *letter != Letter::Hole).collect();
                 fit = fit.min(self.place_fit(pattern, &known));
             }
             let line = touch.command.and_then(|at| self.lines.get(at));
-            if fit > best && !line.is_some_and(|line| self.excused(line, unless)) {
+            let excepted = |except: &PathPattern| self.is_excepted(except, &touch.path);
+            if fit > best
+                && !line.is_some_and(|line| self.excused(line, exempt.unless))
+                && !exempt.except.iter().any(excepted)
+            {
                 best = fit;
             }
         }
         best
+    }
+
+    /// Reports whether an exception certainly covers a path. A worktree that contains the home exempts
+    /// nothing, because everything of the user lies in it.
+    fn is_excepted(&self, except: &PathPattern, path: &[Letter]) -> bool {
+        let of_repo = except.any.iter().any(|(anchor, _)| *anchor == PathBase::Repo);
+        // The shell expands a pattern to some name.
+        let name = |letter: &Letter| if *letter == Letter::Hole { Letter::Char('x') } else { *letter };
+        let named: Vec<Letter> = path.iter().map(name).collect();
+        !(of_repo && self.ground.holds_home()) && self.place_fit(except, &named) == GlobFit::Yes
     }
 
     fn place_fit(&self, pattern: &PathPattern, path: &[Letter]) -> GlobFit {
@@ -220,6 +259,17 @@ impl<'a> Subject<'a> {
             PathBase::Home => anchored(glob, path, &self.ground.home),
         };
         pattern.any.iter().map(fit).max().unwrap_or(GlobFit::No)
+    }
+
+    /// Returns the first word that is known only at run time.
+    pub(crate) fn unknown_word(&self) -> Option<UnknownWord> {
+        let text = self.input.get("command").and_then(Value::as_str)?;
+        self.commands().iter().find_map(|line| {
+            let at = line.command.argv.iter().position(|word| !matches!(word, Word::Known(_)))?;
+            let (start, end) = line.command.span;
+            let written = unknown_text(text.get(start..end)?)?;
+            Some(if at == 0 { UnknownWord::Program(written) } else { UnknownWord::Operand(written) })
+        })
     }
 
     /// Reports whether every path that the call writes is harmless.
@@ -257,6 +307,47 @@ fn hides(doubt: &Doubt, script: &Script) -> MatchLevel {
             }
         }
     }
+}
+
+/// Returns a command with its known operands in lower case, if that changes them.
+fn lowered(command: &Command) -> Option<Command> {
+    let lower = |word: &Word| match word {
+        Word::Known(text) if !text.starts_with('-') => Word::Known(text.to_lowercase()),
+        word => word.clone(),
+    };
+    let argv: Vec<Word> = command.argv.iter().map(lower).collect();
+    (argv != command.argv).then(|| Command { argv, ..command.clone() })
+}
+
+/// Returns the first variable or substitution of a command, as written.
+fn unknown_text(command: &str) -> Option<String> {
+    let at = command.find(['$', '`'])?;
+    let rest = &command[at..];
+    let end = match rest.as_bytes() {
+        [b'$', b'(', ..] => closed(rest, '(', ')'),
+        [b'$', b'{', ..] => closed(rest, '{', '}'),
+        [b'`', ..] => rest[1..].find('`').map(|end| end + 2),
+        _ => rest[1..].find(|c: char| !c.is_ascii_alphanumeric() && c != '_').map(|end| end + 1),
+    };
+    let written = &rest[..end.unwrap_or(rest.len())];
+    let short: String = written.chars().take(SHOWN).collect();
+    Some(if short.len() < written.len() { short + "…" } else { short })
+}
+
+/// Returns the position after the bracket that closes the first one.
+fn closed(text: &str, open: char, close: char) -> Option<usize> {
+    let mut depth = 0_usize;
+    text.char_indices().find_map(|(at, c)| {
+        depth += usize::from(c == open);
+        depth -= usize::from(c == close && depth > 0);
+        (c == close && depth == 0).then_some(at + 1)
+    })
+}
+
+/// Reports whether the last part of a path starts like the name of a hidden file: `.e*`.
+fn is_hidden_name(path: &[Letter]) -> bool {
+    let name = path.rsplit(|letter| *letter == Letter::Char('/')).next().unwrap_or_default();
+    matches!(name, [Letter::Char('.'), Letter::Char(_), ..]) && name.contains(&Letter::Hole)
 }
 
 /// Matches a path with a pattern that is relative to a directory.

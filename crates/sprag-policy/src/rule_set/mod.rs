@@ -8,7 +8,7 @@ use sprag_shell::{Carrier, Command, Host, Script};
 
 use crate::pattern::command::{CommandLine, MatchPurpose, ProgramPattern};
 use crate::pattern::location::KnownPaths;
-use crate::pattern::subject::{MatchLevel, Subject};
+use crate::pattern::subject::{Exemptions, MatchLevel, Subject, UnknownWord};
 use crate::pattern::word_glob::GlobFit;
 use crate::pattern::{PathPattern, Pattern, PatternAccess};
 use crate::prefilter::RuleFilter;
@@ -221,7 +221,8 @@ impl RuleSet {
         for PatternRef { rule, pattern } in &self.restricting.others {
             let ready = &self.rules[*rule];
             if outcomes[*rule] < MatchLevel::Match {
-                outcomes[*rule] = outcomes[*rule].max(subject.found(&ready.any[*pattern], &ready.unless));
+                outcomes[*rule] =
+                    outcomes[*rule].max(subject.found(&ready.any[*pattern], ready.exemptions()));
             }
         }
         for (rule, outcome) in self.rules.iter().zip(&mut outcomes) {
@@ -244,7 +245,7 @@ impl RuleSet {
         let other = |entry: &PatternRef| &self.rules[entry.rule].any[entry.pattern];
         let Some(script) = subject.script else {
             let allows = |entry: &&PatternRef| {
-                subject.outcome(other(entry), &self.rules[entry.rule].unless) == MatchLevel::Match
+                subject.outcome(other(entry), self.rules[entry.rule].exemptions()) == MatchLevel::Match
             };
             return self.allowing.others.iter().find(allows).map(|entry| &self.rules[entry.rule]);
         };
@@ -308,11 +309,14 @@ struct RuleHit<'r> {
 
 impl RuleHit<'_> {
     fn judged(self, subject: &Subject<'_>) -> RuleVerdict {
-        let reason = match (self.matched, subject.doubt.doubt) {
-            (true, _) => self.rule.reason.clone(),
+        let (reason, next) = match (self.matched, subject.doubt.doubt) {
+            (true, _) => (self.found_reason(subject), self.rule.next.clone()),
             // Any rule may match, and this one is only the first of them.
-            (false, Some(doubt)) => format!("cannot tell which commands run ({})", doubt.about),
-            (false, None) => format!("cannot tell which commands run; possible match: {}", self.rule.reason),
+            (false, Some(doubt)) => (
+                format!("cannot tell which commands run ({})", doubt.about),
+                "write the command out, so that it can be read".to_owned(),
+            ),
+            (false, None) => self.doubted(subject),
         };
         RuleVerdict {
             verdict: match self.decision {
@@ -323,10 +327,41 @@ impl RuleHit<'_> {
             decision: Some(self.decision),
             rule: Some(self.rule.id.clone()),
             reason: Some(reason),
-            next: Some(self.rule.next.clone()).filter(|next| !next.is_empty()),
+            next: Some(next).filter(|next| !next.is_empty()),
             is_final: self.rule.is_final && self.matched,
             matched: self.matched,
             uncertain: false,
+        }
+    }
+
+    /// Returns the reason of the rule; a rule about unknown words also names the word.
+    fn found_reason(&self, subject: &Subject<'_>) -> String {
+        let reason = self.rule.reason.clone();
+        let about_unknown = reason.contains("unknown");
+        match subject.unknown_word().filter(|_| about_unknown) {
+            Some(UnknownWord::Program(word) | UnknownWord::Operand(word)) => {
+                format!("{reason}; `{word}` is known only at run time")
+            }
+            None => reason,
+        }
+    }
+
+    /// Returns reason and advice for a command of which some word is unknown.
+    fn doubted(&self, subject: &Subject<'_>) -> (String, String) {
+        let reason = &self.rule.reason;
+        match subject.unknown_word() {
+            Some(UnknownWord::Program(word)) => (
+                format!("`{word}` is known only at run time, so it can be any program"),
+                format!("write the name of the program instead of `{word}`"),
+            ),
+            Some(UnknownWord::Operand(word)) => (
+                format!("`{word}` is known only at run time; possible match: {reason}"),
+                format!("write the value instead of `{word}`"),
+            ),
+            None => (
+                format!("cannot tell which files this concerns; possible match: {reason}"),
+                self.rule.next.clone(),
+            ),
         }
     }
 }
@@ -341,7 +376,7 @@ pub fn rule_outcome(rule: &LoadedRule, subject: &Subject<'_>) -> MatchLevel {
 }
 
 fn best(patterns: &[Pattern], rule: &LoadedRule, subject: &Subject<'_>) -> MatchLevel {
-    patterns.iter().map(|pattern| subject.outcome(pattern, &rule.unless)).max().unwrap_or(MatchLevel::No)
+    patterns.iter().map(|pattern| subject.outcome(pattern, rule.exemptions())).max().unwrap_or(MatchLevel::No)
 }
 
 fn harmless_surroundings(line: &CommandLine<'_>) -> bool {
@@ -357,5 +392,5 @@ fn harmless_assigns(command: &Command) -> bool {
 
 /// Matches one pattern with one script.
 pub fn match_script(pattern: &Pattern, script: &Script, ground: &KnownPaths) -> MatchLevel {
-    Subject::script(script, ground).outcome(pattern, &[])
+    Subject::script(script, ground).outcome(pattern, Exemptions::default())
 }

@@ -10,6 +10,7 @@ use sprag_shell::{Carrier, Command, Doubt, DoubtKind, Host, PathUse, Script, Std
 
 use super::*;
 use crate::call::{InputCompleteness, ToolCall, ToolEffect, ToolRow};
+use crate::pattern::subject::Exemptions;
 
 /// Makes a word: `?` is a hole, `?*` is any number of words.
 pub(super) fn word(text: &str) -> Word {
@@ -312,7 +313,8 @@ fn tools_are_known_by_name_and_input() {
     ] {
         let call = ToolCall::new(TOOLS, name, input, None, InputCompleteness::Yes);
         let ground = ground();
-        let found = Subject::call(&call, None, &ground).outcome(&Pattern::parse(pattern).unwrap(), &[]);
+        let found = Subject::call(&call, None, &ground)
+            .outcome(&Pattern::parse(pattern).unwrap(), Exemptions::default());
         assert_eq!(found, expected, "{pattern} | {name}");
     }
 }

@@ -157,12 +157,6 @@ const ROWS: &[SubcommandRow] = &[
     row(&["pip", "pip3"], 1, "", &["--python", "--proxy", "--log", "--cache-dir", "--timeout", "--retries"]),
     row(&["poetry"], 1, "CP", &["--directory", "--project"]),
     row(
-        &["systemctl"],
-        1,
-        "HMptn",
-        &["--host", "--machine", "--property", "--type", "--state", "--root", "--lines"],
-    ),
-    row(
         &["flyctl", "fly", "heroku", "vercel", "netlify", "wrangler", "doctl", "supabase"],
         1,
         "actSA",

@@ -1,5 +1,6 @@
 //! One simple command: expands its words, removes its carriers one by one, and adds the rest to the script.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use super::state::Variable;
@@ -327,7 +328,8 @@ impl Evaluator {
         if self.builtin(name, &words) {
             // `cd` counts at the directory before the change.
             let moved = std::mem::replace(&mut self.state.cwd, cwd);
-            self.leaf(&words, assigns);
+            let command = self.leaf(&words, assigns);
+            self.named_secrets(name, &words, command);
             self.state.cwd = moved;
             self.output(name, &words);
             return;
@@ -344,6 +346,7 @@ impl Evaluator {
         for (variable, value) in &set {
             self.state.set(variable, value.clone());
         }
+        let assigns = &*with_git_dir(name, &given, assigns);
         let words = match self.subcommand(name, &given) {
             Some(short) => {
                 let moved = std::mem::replace(&mut self.state.cwd, cwd.clone());
@@ -382,6 +385,20 @@ impl Evaluator {
         self.output(name, &words);
         self.state.cwd = cwd;
     }
+}
+
+/// Returns the variables of a command; `git --git-dir=X` works elsewhere, like `GIT_DIR=X git`.
+fn with_git_dir<'a>(
+    name: &str,
+    words: &[String],
+    assigns: &'a [(String, String)],
+) -> Cow<'a, [(String, String)]> {
+    let names_it = |word: &String| word.starts_with("--git-dir") || word.starts_with("--work-tree");
+    if name != "git" || !words.iter().any(names_it) {
+        return Cow::Borrowed(assigns);
+    }
+    let elsewhere = ("GIT_DIR".to_owned(), HOLE.to_string());
+    Cow::Owned(assigns.iter().cloned().chain([elsewhere]).collect())
 }
 
 /// Replaces `*`, `?` and `[…]` by holes, because the shell expands them at run time.

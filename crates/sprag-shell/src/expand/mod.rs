@@ -9,7 +9,7 @@ pub(crate) mod unknown;
 
 use super::eval::{Evaluator, StdinText, TEXT};
 use super::expand::escapes::EscapeDialect;
-use super::expand::unknown::{HOLE, MANY, NUMBER};
+use super::expand::unknown::{HOLE, MANY, NUMBER, SECRET};
 use super::parse::lookahead;
 use super::parse::scan::{self, Nesting};
 use super::{Carrier, DoubtKind};
@@ -86,7 +86,8 @@ impl WordFields {
         if !text.is_empty() {
             self.word.push_str(text);
             self.begun = true;
-            self.solid |= text.contains(|c| !unknown::is_hole(c) || c == NUMBER);
+            // A secret is one word, like a number.
+            self.solid |= text.contains(|c| !unknown::is_hole(c) || matches!(c, NUMBER | SECRET));
         }
     }
 

@@ -1,6 +1,6 @@
 //! `$name` and `${…}`: the known value of a variable, and the operators that change it.
 
-use super::unknown::{self, HOLE, MANY, NUMBER};
+use super::unknown::{self, HOLE, MANY, NUMBER, SECRET};
 use super::{Quoting, WordFields};
 use crate::eval::Evaluator;
 
@@ -77,7 +77,11 @@ impl Evaluator {
             ParameterValue::List(values) => fields.words(&values, quoting),
             ParameterValue::Unset => fields.value("", quoting),
             ParameterValue::Unknown => {
-                let mark = if name == "@" || name.ends_with("[@]") { MANY } else { HOLE };
+                let mark = match name {
+                    _ if name == "@" || name.ends_with("[@]") => MANY,
+                    _ if unknown::is_secret_name(name) => SECRET,
+                    _ => HOLE,
+                };
                 fields.words(&[mark.to_string()], quoting);
             }
         }
@@ -171,7 +175,9 @@ impl Evaluator {
                     self.give(found, name, quoting, fields);
                     return;
                 }
-                if missing == Some(true) {
+                // A variable that the text does not set is most likely unset, and then the default counts.
+                let defaults = matches!(found, ParameterValue::Unknown) && !word.is_empty();
+                if missing == Some(true) || defaults {
                     if kind == '=' {
                         let value = self.in_one(word, quoting);
                         self.state.set(name, value.clone());

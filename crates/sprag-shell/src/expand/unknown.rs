@@ -1,4 +1,4 @@
-//! Unknown text inside known text. During evaluation, words and texts are plain strings in which three
+//! Unknown text inside known text. During evaluation, words and texts are plain strings in which four
 //! private characters mark unknown parts. So a partly known text can be split, joined, piped and parsed like
 //! any other. Only the result distinguishes words from holes.
 
@@ -10,9 +10,32 @@ pub(crate) const HOLE: char = '\u{E000}';
 pub(crate) const MANY: char = '\u{E001}';
 /// An unknown number: one word of digits.
 pub(crate) const NUMBER: char = '\u{E002}';
+/// The value of a variable whose name says that it is a secret.
+pub(crate) const SECRET: char = '\u{E003}';
 
 pub(crate) fn is_hole(c: char) -> bool {
-    matches!(c, HOLE | MANY | NUMBER)
+    matches!(c, HOLE | MANY | NUMBER | SECRET)
+}
+
+/// Reports whether the name of an environment variable says that its value is a secret.
+pub(crate) fn is_secret_name(name: &str) -> bool {
+    let upper = name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
+    let parts = || name.split('_');
+    let is_key = |part: &str| {
+        matches!(
+            part,
+            "SECRET"
+                | "SECRETS"
+                | "TOKEN"
+                | "PASSWORD"
+                | "PASSWD"
+                | "PASSPHRASE"
+                | "APIKEY"
+                | "CREDENTIALS"
+                | "PAT"
+        )
+    };
+    upper && (parts().any(is_key) || name.ends_with("_KEY") || name.ends_with("_PASS"))
 }
 
 /// Reports whether a text is a number, known or unknown.
@@ -23,7 +46,7 @@ pub(crate) fn is_number(text: &str) -> bool {
 
 /// Reports whether a text contains a part that may be anything.
 pub(crate) fn is_open(text: &str) -> bool {
-    text.contains([HOLE, MANY])
+    text.contains([HOLE, MANY, SECRET])
 }
 
 pub(crate) fn is_known(text: &str) -> bool {

@@ -3,6 +3,7 @@
 
 mod calls;
 mod lexer;
+mod named;
 mod opens;
 mod sed;
 mod sinks;
@@ -188,6 +189,7 @@ impl Evaluator {
             if !whole {
                 self.doubt(DoubtKind::Limit, "code of too many words");
             }
+            self.named_in_code(name, &tokens);
             for action in calls::actions(&tokens, language, &code) {
                 match action {
                     CallAction::Shell(text) => {

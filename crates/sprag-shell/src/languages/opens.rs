@@ -65,6 +65,9 @@ impl CallReader<'_> {
             [mode, path] if mode.starts_with('>') || mode.starts_with("+<") => {
                 Some(CallAction::Write(path.clone()))
             }
+            [only] if only.trim_start().starts_with('>') => {
+                Some(CallAction::Write(only.trim_start_matches(['>', ' ']).to_owned()))
+            }
             [only] if only.trim_end().ends_with('|') || only.trim_start().starts_with('|') => {
                 Some(CallAction::Shell(only.trim().trim_matches('|').to_owned()))
             }

@@ -1,6 +1,7 @@
 //! Paths that programs read and write, from a table of their operands. It reports only certain uses; a
 //! program that is not listed may still read or write.
 
+mod named;
 pub mod options;
 mod read_only;
 mod verbs;
@@ -201,7 +202,7 @@ const ROWS: &[PathRow] = &[
     },
     PathRow {
         writes_at: &["-o", "--output", "-c", "--cookie-jar", "-D", "--dump-header", "--output-dir"],
-        reads_at: &["-T", "--upload-file", "-K", "--config", "--cert", "--key"],
+        reads_at: &["-T", "--upload-file", "-K", "--config"],
         ..row(
             &["curl"],
             OperandRange::None,
@@ -415,7 +416,7 @@ const ROWS: &[PathRow] = &[
         "bcdf",
         &["--delimiter", "--fields", "--characters"],
     ),
-    row(&["ssh-add", "ssh-keygen"], OperandRange::All, OperandRange::None, "tfCNbPE", &[]),
+    row(&["look"], OperandRange::All, OperandRange::None, "t", &[]),
 ];
 
 impl Evaluator {
@@ -433,6 +434,10 @@ impl Evaluator {
             "sed" | "gsed" => self.sed(words),
             _ => self.by_row(name, words),
         }
+        if self.script.reads.len() == reads && self.script.writes.len() == writes {
+            self.named_paths(name, words, command);
+        }
+        self.named_secrets(name, words, command);
         let uses = self.script.reads[reads..].iter_mut().chain(self.script.writes[writes..].iter_mut());
         for path in uses {
             path.command = command;

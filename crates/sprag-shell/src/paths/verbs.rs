@@ -167,6 +167,7 @@ impl Evaluator {
         let verb = words.get(1).map_or("", String::as_str);
         let (split, operands) = options::anywhere(words, 2, &OPTIONS);
         let dashes = words.iter().position(|word| word == "--");
+        let read = operands.clone();
         let written: Vec<String> = match verb {
             // These change only the index, not the worktree.
             "restore" if split.has(&["--staged", "-S"]) && !split.may_have(&["--worktree", "-W"]) => {
@@ -211,6 +212,10 @@ impl Evaluator {
         };
         for path in written {
             self.writes(&path, "git");
+        }
+        let reads = verb == "hash-object" || verb == "diff" && split.has(&["--no-index"]);
+        for path in read.into_iter().filter(|_| reads) {
+            self.reads(&path, "git");
         }
     }
 }

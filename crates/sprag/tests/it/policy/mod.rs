@@ -4,6 +4,7 @@
 mod accepted_bypasses;
 mod fuzz_seeds;
 mod import;
+mod leading;
 mod packs;
 mod shell;
 

@@ -49,7 +49,7 @@ fn every_rule_has_a_name_of_its_own_and_a_reason() {
     }
     let on: Vec<&str> =
         PACKS.iter().filter(|pack| pack.default == Switch::On).map(|pack| pack.name).collect();
-    assert_eq!(on, ["core", "self", "secrets", "readonly"]);
+    assert_eq!(on, ["core", "self", "secrets", "places", "flows", "system", "readonly"]);
 }
 
 #[test]

@@ -1,17 +1,53 @@
 //! Rules, as written in a file and as loaded.
 
+mod places;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::pattern::{BadPattern, CommandPattern, Pattern};
+use crate::pattern::subject::Exemptions;
+use crate::pattern::{BadPattern, CommandPattern, PathPattern, Pattern};
+use crate::rule::places::Place;
 
 /// The content of a rule file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(from = "RuleFileText")]
 pub struct RuleFile {
-    #[serde(default, rename = "rule")]
+    #[serde(rename = "rule")]
     pub rules: Vec<Rule>,
+}
+
+/// A rule file as written. Its table of places stands for rules.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RuleFileText {
+    #[serde(default, rename = "rule")]
+    rules: Vec<Rule>,
+    #[serde(default, rename = "place")]
+    places: Vec<Place>,
+    /// Commands that send data away, for the places.
+    #[serde(default)]
+    senders: Vec<String>,
+}
+
+impl From<RuleFileText> for RuleFile {
+    fn from(text: RuleFileText) -> RuleFile {
+        let places = text.places.iter().flat_map(|place| place.rules(&text.senders));
+        let rules = text
+            .rules
+            .iter()
+            .map(|rule| Rule { with: with_senders(&rule.with, &text.senders), ..rule.clone() });
+        RuleFile { rules: places.chain(rules).collect() }
+    }
+}
+
+/// Replaces the word `senders` by the commands that send data away.
+fn with_senders(with: &[String], senders: &[String]) -> Vec<String> {
+    let one = |entry: &String| {
+        if entry == "senders" && !senders.is_empty() { senders.to_vec() } else { vec![entry.clone()] }
+    };
+    with.iter().flat_map(one).collect()
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +67,9 @@ pub struct Rule {
     /// Options and operands that exempt the found command.
     #[serde(default)]
     pub unless: Vec<String>,
+    /// Paths that exempt a read or a write.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub except: Vec<String>,
     /// Whether a person cannot approve a single call despite this rule.
     #[serde(default, rename = "final")]
     pub is_final: bool,
@@ -112,12 +151,19 @@ pub struct LoadedRule {
     pub any: Vec<Pattern>,
     pub with: Vec<Pattern>,
     pub unless: Vec<CommandPattern>,
+    pub except: Vec<PathPattern>,
     pub decision: Decision,
     pub on_uncertain: OnDoubt,
     pub on_opaque: OnDoubt,
     pub is_final: bool,
     pub reason: String,
     pub next: String,
+}
+
+impl LoadedRule {
+    pub(crate) fn exemptions(&self) -> Exemptions<'_> {
+        Exemptions { unless: &self.unless, except: &self.except }
+    }
 }
 
 impl Rule {
@@ -131,6 +177,7 @@ impl Rule {
             on_uncertain: OnDoubt::Ask,
             on_opaque: OnDoubt::None,
             unless: Vec::new(),
+            except: Vec::new(),
             is_final: false,
             reason: format!("`{pattern}` needs a review"),
             next: String::new(),
@@ -156,12 +203,14 @@ impl Rule {
             let read = patterns.iter().map(|pattern| Pattern::parse(pattern));
             read.collect::<Result<Vec<Pattern>, BadPattern>>().map_err(|e| bad(e.to_string()))
         };
+        let except = self.except.iter().map(|path| PathPattern::parse_exemption(path));
         let unless = self.unless.iter().map(|words| Pattern::parse_exemption(words));
         Ok(LoadedRule {
             id: self.id.clone(),
             any: read(&self.any)?,
             with: read(&self.with)?,
             unless: unless.collect::<Result<_, _>>().map_err(|e| bad(e.to_string()))?,
+            except: except.collect::<Result<_, _>>().map_err(|e| bad(e.to_string()))?,
             decision: self.decision,
             on_uncertain: self.on_uncertain,
             on_opaque: self.on_opaque,
@@ -177,6 +226,8 @@ impl Rule {
             Some("decision = \"allow\"")
         } else if !self.unless.is_empty() {
             Some("unless")
+        } else if !self.except.is_empty() {
+            Some("except")
         } else if self.on_uncertain == OnDoubt::None {
             Some("on_uncertain = \"none\"")
         } else {
