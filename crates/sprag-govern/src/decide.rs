@@ -147,6 +147,7 @@ pub fn decide(mut session: Session, input: &Input, facts: &DecisionFacts, policy
         session.about.activity = Activity::ChangedAndPassedOver;
         session.gates.passed_over(&Ask { session: &session.about, input, settings: &policy.gates });
     }
+    session.about.hooks.hear(input, &verdict.ruling);
     let binding = verdict.ruling != Ruling::Pass || session.stops != before || !effects.is_empty();
     let weight = if binding { Durability::Binding } else { Durability::Telemetry };
     Step { session, verdict, effects, weight, outcome }

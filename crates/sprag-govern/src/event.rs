@@ -43,6 +43,8 @@ pub struct Input {
     pub stage: Option<Text<64>>,
     /// Reminder for the session of a stage.
     pub anchor: Option<ContextNote>,
+    /// How the client called the hook. It differs between two registrations of the hooks.
+    pub registration: Option<Text<400>>,
     pub event: Event,
     pub parsed: ParsedScript,
 }
@@ -87,6 +89,7 @@ impl Input {
             errand: SessionPurpose::Own,
             stage: None,
             anchor: None,
+            registration: None,
             event,
             parsed: ParsedScript::default(),
         }

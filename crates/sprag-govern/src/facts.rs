@@ -127,25 +127,24 @@ pub struct WrittenPath {
     pub how: WriteEffect,
 }
 
-/// Damage that a call did to a protected file.
+/// Damage to a protected file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProtectedDamage {
     /// Sprag restored the file. The changed version is kept, unless the file was gone.
-    Restored {
-        path: String,
-        kept: Option<String>,
-    },
-    Left {
-        path: String,
-        why: String,
-    },
+    Restored { path: String, kept: Option<String> },
+    /// Sprag could not restore the file. It refuses changes until a person accepts the file.
+    Left { path: String, why: String },
+    /// The change weakens no guard, and Sprag left it.
+    Noticed { path: String, why: String },
 }
 
 impl ProtectedDamage {
     pub fn path(&self) -> &str {
         match self {
-            ProtectedDamage::Restored { path, .. } | ProtectedDamage::Left { path, .. } => path,
+            ProtectedDamage::Restored { path, .. }
+            | ProtectedDamage::Left { path, .. }
+            | ProtectedDamage::Noticed { path, .. } => path,
         }
     }
 }

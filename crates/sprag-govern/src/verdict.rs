@@ -74,9 +74,36 @@ impl Ruling {
     }
 }
 
+impl Ruling {
+    /// Returns the rank among rulings. An answer in place of the user counts only if all repositories give it.
+    pub fn strictness(&self) -> u8 {
+        match self {
+            Ruling::Allow { .. } => 0,
+            Ruling::Pass => 1,
+            Ruling::Ask { .. } => 2,
+            Ruling::Hold { .. } => 3,
+        }
+    }
+}
+
 impl Verdict {
     pub fn is_neutral(&self) -> bool {
         *self == Verdict::default()
+    }
+
+    /// Returns the stricter of two verdicts on one event. Notes add up.
+    #[must_use]
+    pub fn stricter(mut self, other: Verdict) -> Verdict {
+        if other.ruling.strictness() > self.ruling.strictness() {
+            self.ruling = other.ruling;
+        }
+        for note in other.notes {
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
+        self.rewrite = self.rewrite.or(other.rewrite);
+        self
     }
 
     /// Returns all notes as one context text. Clients cut or hide more than 10,000 characters.

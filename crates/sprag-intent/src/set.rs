@@ -147,8 +147,9 @@ pub struct ScopeFacts {
     pub holders: Vec<Holder>,
     pub ignored: IgnoredIntents,
     pub folding: CaseFolding,
-    /// The worktree, as named and with links resolved.
-    pub roots: [String; 2],
+    /// The worktree, as named and with links resolved. If the session started in another worktree of the
+    /// clone, that one follows.
+    pub roots: Vec<String>,
     /// Directories for scratch files, in all their spellings.
     pub temp: Vec<String>,
     /// The paths that the call would change, as far as the call names them.

@@ -11,10 +11,8 @@ use crate::gates::stale::read_set::ReadHistory;
 /// One action.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Before {
-    /// Copy protected files, before a call that cannot be read in full.
-    SnapshotProtected,
-    /// Restore protected files that the call of this event changed.
-    RestoreProtected,
+    /// Compare the protected files with their sealed state, and restore changed ones.
+    CompareProtected,
     /// Keep the worktree before the first change of the session.
     TakeBaseline,
     /// Lease the files that a call is about to write, or settle the leases after the call.

@@ -1,6 +1,6 @@
 //! Protects the files that guard the agent: Sprag's records and settings, git hooks, and the hooks that start
-//! Sprag in a client. A call that would change them is refused. If a call cannot be read beforehand, Sprag
-//! checks the files afterwards and restores them.
+//! Sprag in a client. A call that would change them is refused. Sprag also compares the files with their
+//! sealed state at every event, and restores changed ones.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use sprag_base::glob::CaseFolding;
 use sprag_base::path::{absolute, is_below};
 use sprag_base::settings::{SettingKey, SettingSection, Tighten};
 use sprag_base::text::{Text, quoted};
-use sprag_policy::call::{InputCompleteness, ToolCall, ToolEffect};
+use sprag_policy::call::{InputCompleteness, ToolCall};
 use sprag_shell::{Carrier, Command, Script, Word, WorkingDir};
 
 use crate::event::{Event, EventKind, Input};
@@ -73,7 +73,7 @@ impl Gate for ProtectionGate {
         defaults: "\
 # Files that guard the agent: `.sprag`, git hooks, hooks in the settings of clients.
 [protection]
-# Restore them when a call that Sprag could not read beforehand changed them: `on` or `off`.
+# Compare them with their sealed state at every event, and restore changed ones: `on` or `off`.
 restore = \"on\"
 ",
         keys: &[SettingKey { name: "restore", tighten: Tighten::Ranked(&["off", "on"]) }],
@@ -89,20 +89,9 @@ restore = \"on\"
     }
 
     fn before(&self, ask: &Ask<'_, Settings>, actions: &mut Vec<Before>) {
-        if ask.settings.restore == Restore::Off {
-            return;
-        }
-        match &ask.input.event {
-            Event::ToolRequested { call } | Event::PermissionAsked { call }
-                if may_damage(call, ask.input) =>
-            {
-                actions.push(Before::SnapshotProtected);
-            }
-            // The host knows for which calls it has a snapshot.
-            Event::ToolFinished { call, .. } if call.effect == ToolEffect::Exec => {
-                actions.push(Before::RestoreProtected);
-            }
-            _ => {}
+        let is_event = !matches!(ask.input.event, Event::Reported(_) | Event::Tick);
+        if is_event && ask.settings.restore == Restore::On {
+            actions.push(Before::CompareProtected);
         }
     }
 
@@ -115,49 +104,61 @@ restore = \"on\"
     }
 
     fn step(&mut self, cx: &mut GateCx<'_, ProtectionGate>) -> Vote {
-        match &cx.input.event {
-            Event::ToolRequested { call } | Event::PermissionAsked { call } => {
-                match touches(call, cx.input, cx.answer) {
-                    Some(path) => Vote::Hold(protected(&path)),
-                    None => match defines_reviewer(call, cx.input, cx.answer) {
-                        Some(path) => Vote::Hold(another_reviewer(path)),
-                        None => Vote::Pass,
-                    },
-                }
-            }
-            Event::ToolFinished { .. } => tell(cx),
-            _ => Vote::Pass,
+        let damage = cx.prepared.restored.clone();
+        if !damage.is_empty() {
+            cx.log(GateRecord::Damaged(DamagedFiles { files: damage.clone() }));
+        }
+        let refusal = match &cx.input.event {
+            Event::ToolRequested { call } | Event::PermissionAsked { call } => refuse(call, cx, &damage),
+            _ => None,
+        };
+        match refusal {
+            Some(reason) => Vote::Hold(reason),
+            None if damage.is_empty() => Vote::Pass,
+            None => Vote::Note(Text::new(describe(&damage))),
         }
     }
 }
 
-/// Reports the damage to protected files, and records it.
-fn tell(cx: &mut GateCx<'_, ProtectionGate>) -> Vote {
-    let damage = &cx.prepared.restored;
-    if damage.is_empty() {
-        return Vote::Pass;
+/// Returns the reason to refuse a call: it touches a protected file, or such a file could not be restored.
+fn refuse(call: &ToolCall, cx: &GateCx<'_, ProtectionGate>, damage: &[ProtectedDamage]) -> Option<Reason> {
+    let left = damage.iter().find_map(|found| match found {
+        ProtectedDamage::Left { path, why } => Some((path, why)),
+        ProtectedDamage::Restored { .. } | ProtectedDamage::Noticed { .. } => None,
+    });
+    match (left, touches(call, cx.input, cx.answer)) {
+        (Some((path, why)), _) if call.effect.changes_the_world() => Some(damaged(path, why)),
+        (_, Some(path)) => Some(protected(&path)),
+        (_, None) => defines_reviewer(call, cx.input, cx.answer).map(another_reviewer),
     }
-    let mut told = Vec::new();
-    for damage in damage {
+}
+
+/// Describes damage to protected files for the agent and the user.
+pub fn describe(damage: &[ProtectedDamage]) -> String {
+    let each = damage.iter().map(|damage| {
         let path = quoted(damage.path());
         match damage {
-            ProtectedDamage::Restored { kept, .. } => {
-                let kept = kept
-                    .as_ref()
-                    .map_or(String::new(), |kept| format!(" (the changed version is in `{}`)", quoted(kept)));
-                told.push(format!("`{path}` was restored{kept}"));
+            ProtectedDamage::Restored { kept: Some(kept), .. } => {
+                format!("`{path}` was restored (the changed version is in `{}`)", quoted(kept))
             }
-            ProtectedDamage::Left { why, .. } => told.push(format!("`{path}`: {why}")),
+            ProtectedDamage::Restored { kept: None, .. } => format!("`{path}` was restored"),
+            ProtectedDamage::Left { why, .. } | ProtectedDamage::Noticed { why, .. } => {
+                format!("`{path}`: {why}")
+            }
         }
-    }
-    cx.log(GateRecord::Damaged(DamagedFiles { files: damage.clone() }));
-    let told = told.join("; ");
-    Vote::Note(Text::new(format!("the call changed protected files: {told}; do not change them")))
+    });
+    let each = each.collect::<Vec<String>>().join("; ");
+    format!(
+        "protected files were changed: {each}; only the user may change them, with `sprag trust` afterwards"
+    )
 }
 
-/// Reports whether a call may change files that are not known beforehand.
-fn may_damage(call: &ToolCall, input: &Input) -> bool {
-    call.effect == ToolEffect::Exec && !is_plain(call, input)
+fn damaged(path: &str, why: &str) -> Reason {
+    Reason::new(
+        "protected_damage",
+        format!("the protected file `{}` was changed: {why}", quoted(path)),
+        "ask the user to check the file and to run `sprag trust`",
+    )
 }
 
 fn protected(path: &str) -> Reason {
@@ -338,15 +339,21 @@ fn reaches(script: &Script, input: &Input, known: &Answer) -> Option<String> {
     })
 }
 
-/// Reports whether a path with `*`, `?` or `[` may match a place or a path below it.
+/// Reports whether a path with `*`, `?` or `[` may match a place or a path below it. As in a shell, a pattern
+/// matches a leading dot only if it starts with one.
 fn may_be(path: &str, place: &str) -> bool {
     let mut parts = path.split('/');
-    place.split('/').all(|name| {
-        parts.next().is_some_and(|part| {
-            let open = part.split_once(['*', '?', '[']);
-            open.map_or(part.eq_ignore_ascii_case(name), |(start, _)| name.starts_with(start))
-        })
-    })
+    place.split('/').all(|name| parts.next().is_some_and(|part| is_match(part, name)))
+}
+
+fn is_match(part: &str, name: &str) -> bool {
+    if !part.contains(['*', '?', '[']) {
+        return part.eq_ignore_ascii_case(name);
+    }
+    let is_hidden = name.starts_with('.') && !part.starts_with('.');
+    let end = part.rsplit(['*', '?', ']']).next().unwrap_or_default();
+    let start = part.split(['*', '?', '[']).next().unwrap_or_default();
+    !is_hidden && name.starts_with(start) && name.ends_with(end)
 }
 
 fn hits(written: &WrittenPath, place: &str) -> bool {
@@ -392,7 +399,7 @@ mod tests {
 
     use sprag_base::ids::SessionId;
     use sprag_base::time::Timestamp;
-    use sprag_policy::call::ToolRow;
+    use sprag_policy::call::{ToolEffect, ToolRow};
 
     use super::*;
 

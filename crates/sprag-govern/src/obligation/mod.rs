@@ -67,6 +67,8 @@ pub enum DebtCause {
     Released,
     /// The session ended before it was met.
     Ended,
+    /// Two reviewers disagree about the same work. Older versions ignore a debt with this cause.
+    Disputed,
 }
 
 impl Debt {

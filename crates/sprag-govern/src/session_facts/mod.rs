@@ -1,6 +1,8 @@
 //! Plain facts of a session. Gates read them and `decide` updates them.
 
+pub mod hook_calls;
 pub(crate) mod tasks;
+
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -9,6 +11,7 @@ use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_intent::SelectedIntent;
 
+use crate::session_facts::hook_calls::HookCalls;
 use crate::session_facts::tasks::Tasks;
 
 /// Plain facts of the session.
@@ -54,6 +57,9 @@ pub struct SessionFacts {
     pub ended: bool,
     /// The process that calls Sprag's hooks. Commands for people refuse to run below it.
     pub client: Option<Process>,
+    /// The registrations of the hooks.
+    #[serde(default, skip_serializing_if = "HookCalls::is_unused")]
+    pub hooks: HookCalls,
 }
 
 /// The changes of a session that Sprag knows of.

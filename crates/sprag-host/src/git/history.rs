@@ -109,6 +109,15 @@ pub fn text(places: &Locations, commit: &str, path: &str, deadline: Duration) ->
     Some(ask(places.worktree.as_ref()?, &question).filter(is_whole)?.stdout)
 }
 
+/// Returns the time of a commit in seconds, by its committer.
+pub fn commit_seconds(places: &Locations, commit: &str, deadline: Duration) -> Option<i64> {
+    let name = Some(commit).filter(|name| is_object_name(name))?;
+    let args = ["--no-replace-objects", "log", "-1", "--format=%ct", name];
+    let question = GitQuery { args: &args, env: &[], stdin: b"", deadline, cap: CAP };
+    let ran = ask(places.worktree.as_ref()?, &question).filter(is_whole)?;
+    String::from_utf8(ran.stdout).ok()?.trim().parse().ok()
+}
+
 /// Returns the given commits that still exist.
 pub fn existing(places: &Locations, names: &[&str], deadline: Duration) -> Option<Vec<String>> {
     let args = ["--no-replace-objects", "cat-file", "--batch-check=%(objectname) %(objecttype)"];

@@ -4,6 +4,7 @@ pub mod blobs;
 pub mod history;
 mod index;
 pub mod name_search;
+pub(crate) mod private;
 pub mod protected_marks;
 pub mod refs;
 pub mod worktree_guard;

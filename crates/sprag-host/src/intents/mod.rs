@@ -24,8 +24,7 @@ use crate::git;
 use crate::store::{journal, projections};
 use crate::sys::disk;
 use crate::sys::env::Env;
-use crate::sys::locations::Locations;
-use crate::worktree::protect::snapshot;
+use crate::worktree::protect::snapshot::{self, WrittenBy};
 use crate::worktree::tree_hash;
 use crate::world::World;
 
@@ -49,13 +48,12 @@ pub(crate) fn gather_scope_facts(
     let standings = standings.map(|folded| folded.state).unwrap_or_default();
     let is_held = holders_of.is_some_and(|id| is_exclusive(&loaded.read, id.as_str()));
     let holders = if is_held { holders(world, input) } else { Vec::new() };
-    let root = worktree.to_string_lossy().into_owned();
     let (targets, unknown) = targets(world, input);
     Some(ScopeFacts {
         holders,
         standings,
         folding: folding(worktree),
-        roots: [root, crate::sys::links::real(worktree).to_string_lossy().into_owned()],
+        roots: roots(worktree),
         temp: temp(world.env),
         targets,
         unknown,
@@ -63,6 +61,12 @@ pub(crate) fn gather_scope_facts(
         read: loaded.read,
         strays: None,
     })
+}
+
+/// Returns a worktree as named and with links resolved.
+pub(crate) fn roots(worktree: &Path) -> Vec<String> {
+    let real = crate::sys::links::real(worktree);
+    [worktree, &real].map(|root| root.to_string_lossy().into_owned()).to_vec()
 }
 
 /// Returns an empty set, for a repository without intent files.
@@ -195,20 +199,12 @@ pub fn standings(world: &World<'_>) -> io::Result<IntentHistories> {
     Ok(projections::load::<IntentHistories>(&world.store())?.state)
 }
 
-/// Replaces an intent file.
-pub fn replace(world: &World<'_>, places: &Locations, origin: IntentOrigin, text: &str) -> io::Result<()> {
-    let worktree = places.worktree.as_ref().ok_or(io::ErrorKind::NotFound)?;
+/// Replaces an intent file for a command of Sprag. The guard of protected files then keeps this change.
+pub fn replace(world: &World<'_>, origin: IntentOrigin, text: &str, by: WrittenBy) -> io::Result<()> {
+    let worktree = world.places.worktree.as_ref().ok_or(io::ErrorKind::NotFound)?;
     let path = worktree.join(origin.path());
     disk::make_parent(world.disk, &path)?;
-    disk::replace(world.disk, &path, text.as_bytes())
-}
-
-/// Replaces an intent file for a command that only people may run. A later restore of protected files keeps
-/// this change.
-pub fn rewrite(world: &World<'_>, places: &Locations, origin: IntentOrigin, text: &str) -> io::Result<()> {
-    replace(world, places, origin, text)?;
-    places.worktree.iter().for_each(|worktree| snapshot::rewritten(world, &worktree.join(origin.path())));
-    Ok(())
+    snapshot::write_sealed(world, &path, text.as_bytes(), by)
 }
 
 #[cfg(test)]

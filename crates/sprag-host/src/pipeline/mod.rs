@@ -7,6 +7,7 @@ mod commit;
 mod event_record;
 mod inbox;
 mod prepare;
+mod repeated;
 mod session_handle;
 
 use std::io;
@@ -16,8 +17,8 @@ use sprag_base::result::Discard as _;
 use sprag_govern::breaker::Breaker;
 use sprag_govern::decide::{self, DecisionFacts, Durability};
 use sprag_govern::event::{Event, Input, PromptAuthor};
-use sprag_govern::gates::Answers;
 use sprag_govern::gates::before::Before;
+use sprag_govern::gates::{Answers, protection};
 use sprag_govern::report::ReportOutcome;
 use sprag_govern::session::Session;
 use sprag_govern::session_facts::Process;
@@ -90,9 +91,19 @@ pub enum PipelineMode {
 pub fn process_event(world: &World<'_>, input: &Input, mode: PipelineMode) -> PipelineResult {
     let settings = &world.config.settings.govern;
     let mut handle = SessionHandle::open(world, input, mode);
+    if let Some(answer) = repeated::answer(&handle, input, mode) {
+        return repeated::reply(world, handle, input, answer);
+    }
     let mut facts = find_facts(world, input, &mut handle, mode);
+    // The other call of this event may have ended while the journal was released.
+    if let Some(answer) = repeated::answer(&handle, input, mode) {
+        return repeated::reply(world, handle, input, answer);
+    }
     let mut warnings = journal_warnings(&handle);
     warnings.extend(facts.answers.warnings());
+    if !facts.prepared.restored.is_empty() {
+        warnings.push(protection::describe(&facts.prepared.restored));
+    }
     let mut pending = PendingRecords::default();
     let mut session = handle.session().clone();
     let taken = take_in(world, &handle, input, &mut session, &mut pending).unwrap_or_else(|error| {

@@ -5,14 +5,14 @@ use sprag_base::result::Discard as _;
 use sprag_base::text::Text;
 use sprag_govern::decide::Step;
 use sprag_govern::event::Input;
+use sprag_govern::facts::ProtectedDamage;
 use sprag_govern::gates::before::{Before, Prepared};
-use sprag_govern::gates::protection::Restore;
 
 use crate::answers::AnswerCx;
 use crate::pipeline::PipelineMode;
 use crate::worktree::baseline;
 use crate::worktree::leases::{self, LeaseMode};
-use crate::worktree::protect::snapshot::{self, RestoreMode};
+use crate::worktree::protect::snapshot::{self, CompareCx, RestoreMode};
 use crate::world::World;
 
 /// Placeholder for the baseline that a dry run does not take.
@@ -33,14 +33,7 @@ pub(crate) fn prepare(actions: &[Before], cx: &AnswerCx<'_>, mode: PipelineMode)
 
 fn perform(action: &Before, cx: &AnswerCx<'_>, prepared: &mut Prepared) {
     match action {
-        Before::SnapshotProtected => {
-            if cx.world().config.settings.govern.gates.protection.restore == Restore::On {
-                snapshot::before(cx.world(), cx.input);
-            }
-        }
-        Before::RestoreProtected => {
-            prepared.restored = snapshot::after(cx.world(), cx.input, RestoreMode::Restore);
-        }
+        Before::CompareProtected => prepared.restored = compare(cx, RestoreMode::Restore),
         Before::TakeBaseline => {
             let world = cx.session_world();
             // Without a baseline the size of the changes is unknown. That does not justify a refusal.
@@ -54,12 +47,20 @@ fn perform(action: &Before, cx: &AnswerCx<'_>, prepared: &mut Prepared) {
     }
 }
 
+/// Compares the protected files of the session's worktree, and of another one if the agent is there.
+fn compare(cx: &AnswerCx<'_>, mode: RestoreMode) -> Vec<ProtectedDamage> {
+    let event = CompareCx { input: cx.input, started: cx.session.started };
+    let (own, here) = (cx.session_world(), cx.world());
+    let mut damage = snapshot::compare(own, &event, mode);
+    if own.places.worktree != here.places.worktree {
+        damage.extend(snapshot::compare(here, &event, mode));
+    }
+    damage
+}
+
 fn predict(action: &Before, cx: &AnswerCx<'_>, prepared: &mut Prepared) {
     match action {
-        Before::SnapshotProtected => {}
-        Before::RestoreProtected => {
-            prepared.restored = snapshot::after(cx.world(), cx.input, RestoreMode::Predict);
-        }
+        Before::CompareProtected => prepared.restored = compare(cx, RestoreMode::Predict),
         Before::TakeBaseline => {
             let is_git = cx.session_world().places.worktree.is_some();
             prepared.baseline = is_git.then(|| Text::from(PREDICTED));

@@ -9,6 +9,7 @@ use crate::clients::CLIENTS;
 use crate::report::ReportError;
 use crate::store::session_registry::LIVE_SECONDS;
 use crate::store::{Store, journal};
+use crate::sys::env::Env;
 use crate::world::World;
 
 /// Returns the session of a command: the named one, else the session of the client, else the only live one in
@@ -22,11 +23,9 @@ pub fn find_session(
     if let Some(named) = named {
         return by_prefix(&store, named);
     }
-    let of_clients = CLIENTS.iter().filter_map(|client| client.session_variable);
-    let variables: Vec<&str> = ["SPRAG_SESSION"].into_iter().chain(of_clients).collect();
     // The session of a stage has a Sprag id besides the id of the client. The id that has a journal is the
     // right one.
-    let mut ids = variables.iter().filter_map(|name| world.env.text(name)).map(SessionId::new);
+    let mut ids = variables().filter_map(|name| world.env.text(name)).map(SessionId::new);
     if let Some(first) = ids.next() {
         let known = |id: &SessionId| journal::path(&store, id).exists();
         let found = if known(&first) { Some(first.clone()) } else { ids.find(known) };
@@ -43,6 +42,16 @@ pub fn find_session(
         1 => Ok(live.remove(0)),
         _ => Err(ReportError::Ambiguous(live)),
     }
+}
+
+/// Returns the variables that name the session of a client.
+fn variables() -> impl Iterator<Item = &'static str> {
+    ["SPRAG_SESSION"].into_iter().chain(CLIENTS.iter().filter_map(|client| client.session_variable))
+}
+
+/// Returns the session that the client of this process names, by its own id if there is one.
+pub fn of_client(env: &Env) -> Option<SessionId> {
+    variables().filter_map(|name| env.text(name)).map(SessionId::new).last()
 }
 
 /// Returns the session with the newest record.

@@ -87,6 +87,17 @@ fn is_recorded(user: &UserLocations, process: &Process) -> bool {
     disk::read_small(&path, 4096).is_ok_and(|start| start.trim() == process.start.to_string())
 }
 
+/// Reports whether a recorded client runs, other than the one that called this hook.
+pub fn is_other_agent_alive(user: &UserLocations) -> bool {
+    let own = client_process();
+    let entries = fs::read_dir(user.state.join("agents")).into_iter().flatten().flatten();
+    let mut pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.any(|pid| {
+        let found = find_process(pid).map(|(process, _)| process);
+        found.is_some_and(|process| Some(process) != own && is_recorded(user, &process))
+    })
+}
+
 pub fn ancestors() -> Vec<Process> {
     let mut found = Vec::new();
     let mut next = parent_id();

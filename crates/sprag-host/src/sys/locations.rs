@@ -50,19 +50,6 @@ impl Locations {
         Ok(Locations { worktree: None, git_dir: None, common: None, store, user: Some(user) })
     }
 
-    /// Returns the locations of a session. The records are those of the project that it was started for. The
-    /// worktree is the agent's current one, if it belongs to the same clone.
-    pub fn of_session(project: Option<&Path>, cwd: &Path, env: &Env) -> Result<Locations, NoHome> {
-        let Some(project) = project.filter(|project| *project != cwd) else {
-            return Locations::find(cwd, env);
-        };
-        let home = Locations::find(project, env)?;
-        match Locations::find(cwd, env) {
-            Ok(here) if here.common.is_some() && here.common == home.common => Ok(here),
-            _ => Ok(home),
-        }
-    }
-
     /// Returns the checked-out commit, read without git. `None`: there is none, or its storage format needs
     /// git.
     pub fn head(&self) -> Option<String> {

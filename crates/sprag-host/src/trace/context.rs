@@ -15,6 +15,7 @@ use super::file_cache;
 use super::file_state::{self, FileContent};
 use crate::clients::transcript;
 use crate::git::name_search::SearchTree;
+use crate::git::private;
 use crate::store::Store;
 use crate::world::World;
 
@@ -108,6 +109,15 @@ impl<'a> TraceContext<'a> {
         Contributor::ai(transcript::model(self.input))
     }
 
+    /// Keeps the state of a file for the next record, unless git ignores the file or it looks secret.
+    fn keep_state(&self, change: &FileChange) {
+        let worktree = self.world.places.worktree.as_deref();
+        let path = worktree.unwrap_or(Path::new("")).join(&change.path);
+        file_cache::keep(&self.store, self.world.disk, &change.after, |text| {
+            private::may_copy(worktree, &path, text)
+        });
+    }
+
     /// Returns a record of these changes without an intent. Keeps the states for the next record.
     pub(super) fn trace(
         &self,
@@ -125,7 +135,7 @@ impl<'a> TraceContext<'a> {
             if let Some(text) = change.after.text() {
                 classify::name_units(&mut file, text);
             }
-            file_cache::keep(&self.store, self.world.disk, &change.after);
+            self.keep_state(change);
             is_cut |= cut;
             files.push(file);
         }

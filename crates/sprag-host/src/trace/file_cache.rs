@@ -13,17 +13,22 @@ use crate::sys::disk::{self, Disk, open_regular};
 use crate::sys::exec::read_capped;
 
 /// Most bytes of one file.
-const KEPT_BYTES: usize = 2 * 1024 * 1024;
+const KEPT_BYTES: usize = 1024 * 1024;
 /// Most files.
 const FILES: usize = 2_000;
 
-/// Keeps a state if it is text and not known yet.
-pub(crate) fn keep(store: &Store, disk: &dyn Disk, state: &FileContent) {
+/// Keeps a state if it is text, not known yet, and `may_copy` agrees.
+pub(crate) fn keep(
+    store: &Store,
+    disk: &dyn Disk,
+    state: &FileContent,
+    may_copy: impl FnOnce(&[u8]) -> bool,
+) {
     let (Some(text), Some(sum)) = (state.text(), state.sum()) else {
         return;
     };
     let path = path(store, &sum);
-    if text.len() > KEPT_BYTES || path.exists() {
+    if text.len() > KEPT_BYTES || path.exists() || !may_copy(text) {
         return;
     }
     disk.make_dirs(&dir(store))

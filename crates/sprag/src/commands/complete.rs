@@ -79,7 +79,7 @@ fn add_to_argument(arg: Arg, path: &str) -> Arg {
 
 fn context() -> CommandCx {
     let env = Env::Real;
-    CommandCx { cwd: locations::current_dir(&env), now: env::now(), env }
+    CommandCx { cwd: locations::current_dir(&env), now: env::now(), session: None, env }
 }
 
 fn candidate(value: &str, help: &str) -> CompletionCandidate {

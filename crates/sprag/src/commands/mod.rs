@@ -7,15 +7,17 @@ use std::path::PathBuf;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use serde_json::Value;
 
+use sprag_base::ids::SessionId;
 use sprag_base::result::Discard as _;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_host::report::Delivery;
-use sprag_host::store::{Store, journal};
+use sprag_host::report::{Delivery, find_session};
+use sprag_host::store::{Store, journal, session_registry};
 use sprag_host::sys::disk::RealDisk;
 use sprag_host::sys::env::{self, Env};
 use sprag_host::sys::human;
 use sprag_host::sys::locations::{self, Locations};
+use sprag_host::worktree::protect::snapshot;
 use sprag_host::world::World;
 
 use crate::failure::Failure;
@@ -110,6 +112,8 @@ pub(crate) struct CommandCx {
     pub env: Env,
     pub cwd: PathBuf,
     pub now: Timestamp,
+    /// The session that the command line or the client names.
+    pub session: Option<SessionId>,
 }
 
 /// How a command ended without a failure.
@@ -128,7 +132,11 @@ pub(crate) type CommandResult = Result<CommandEnd, Failure>;
 
 impl CommandCx {
     pub(crate) fn places(&self) -> Result<Locations, Failure> {
-        Ok(Locations::find(&self.cwd, &self.env)?)
+        let here = Locations::find(&self.cwd, &self.env)?;
+        Ok(match &self.session {
+            Some(session) => session_registry::of_command(here, session, &self.env),
+            None => here,
+        })
     }
 
     pub(crate) fn world(&self) -> Result<World<'_>, Failure> {
@@ -158,7 +166,8 @@ pub(crate) fn main(args: &[OsString]) -> u8 {
         }
     };
     let env = Env::Real;
-    let cx = CommandCx { cwd: locations::current_dir(&env), now: env::now(), env };
+    let session = named_session(args).or_else(|| find_session::of_client(&env));
+    let cx = CommandCx { cwd: locations::current_dir(&env), now: env::now(), session, env };
     match cli.command.run(&cx) {
         Ok(CommandEnd::Done) => 0,
         Ok(CommandEnd::No) => 1,
@@ -170,6 +179,14 @@ pub(crate) fn main(args: &[OsString]) -> u8 {
             failure.kind as u8
         }
     }
+}
+
+/// Returns the value of `--session`. An agent in another directory still means its own session.
+fn named_session(args: &[OsString]) -> Option<SessionId> {
+    let words: Vec<_> = args.iter().map(|arg| arg.to_string_lossy()).collect();
+    let at = words.iter().position(|word| word == "--session" || word.starts_with("--session="))?;
+    let named = words[at].strip_prefix("--session=").map(str::to_owned);
+    named.or_else(|| words.get(at + 1).map(|word| word.clone().into_owned())).map(SessionId::new)
 }
 
 fn print_failure(failure: &Failure, args: &[OsString]) {
@@ -196,6 +213,11 @@ pub(crate) fn check_person(places: &Locations) -> Result<(), Failure> {
 pub(crate) fn check_not_agent(places: &Locations) -> Result<(), Failure> {
     human::check_not_agent(places.user.as_ref())?;
     Ok(human::check_not_below(&journal::clients(&Store::at(&places.store)))?)
+}
+
+/// Accepts the protected files as a person has left them.
+pub(crate) fn accept_protected(places: &Locations) -> Result<(), Failure> {
+    Ok(places.user.as_ref().map_or(Ok(()), |user| snapshot::accept(user, &RealDisk))?)
 }
 
 /// Prints what is wrong with the layers of the configuration.

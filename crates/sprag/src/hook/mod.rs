@@ -25,7 +25,7 @@ use sprag_host::purpose;
 use sprag_host::sys::disk::{self, Disk, ReadOnly, RealDisk};
 use sprag_host::sys::env::{self, Env};
 use sprag_host::sys::locations::{self, Locations};
-use sprag_host::world::World;
+use sprag_host::world::{SessionPlaces, World};
 use sprag_orchestrator::stage_session;
 use sprag_policy::call::InputCompleteness;
 
@@ -112,12 +112,12 @@ fn end_here() -> ! {
 struct HookReply<'a> {
     text: String,
     warning: Option<String>,
-    rest: Option<(World<'a>, Input, PipelineResult)>,
+    rest: Vec<(World<'a>, Input, PipelineResult)>,
 }
 
 impl HookReply<'_> {
     fn finish(self) {
-        if let Some((world, input, walked)) = self.rest {
+        for (world, input, walked) in self.rest {
             sprag_host::upkeep::after_reply::run_chores(&world, &input, &walked)
                 .discard("the next hook repeats chores that failed");
         }
@@ -149,7 +149,7 @@ fn answer<'a>(
     let Some(client) = clients::find(&args.client) else {
         let known: Vec<&str> = clients::CLIENTS.iter().map(|client| client.name).collect();
         let warning = format!("unknown client `{}`; known: {}", args.client, known.join(", "));
-        return HookReply { text: "{}".to_owned(), warning: Some(warning), rest: None };
+        return HookReply { text: "{}".to_owned(), warning: Some(warning), rest: Vec::new() };
     };
     let payload = match payload {
         Ok(payload) => readable(payload),
@@ -174,7 +174,7 @@ fn answer<'a>(
         }
     };
     let ParsedPayload { native, input: Some(input) } = parsed else {
-        return HookReply { text: "{}".to_owned(), warning: None, rest: None };
+        return HookReply { text: "{}".to_owned(), warning: None, rest: Vec::new() };
     };
     panic_if_asked(env);
     judge(args, env, disk, client, &native, input)
@@ -189,20 +189,20 @@ fn judge<'a>(
     mut input: Input,
 ) -> HookReply<'a> {
     let cwd = if input.cwd.is_empty() { locations::current_dir(env) } else { PathBuf::from(&input.cwd) };
-    let project = input.project.as_ref().map(Path::new);
-    let Ok(places) = Locations::of_session(project, &cwd, env) else {
+    let Ok(places) = SessionPlaces::find(&input, &cwd, env) else {
         return fault(client, env, native, "", "no home directory; set `HOME` or `SPRAG_HOME`");
     };
-    input.root = places.worktree.as_ref().map(|root| root.to_string_lossy().into_owned()).unwrap_or_default();
+    input.root = root_of(&places.own);
+    input.registration = Some(registration(env));
     if client.session_variable.is_some() {
         input.naming = SessionNaming::ByVariable;
     }
     input.home = locations::home(env).map(|home| home.to_string_lossy().into_owned()).unwrap_or_default();
     let disk = if args.is_dry_run { &ReadOnly } else { disk };
-    let world = World::new(env, disk, places);
+    let world = World::of_session(env, disk, &places);
     match purpose::task(world.places.user.as_ref(), env) {
         Some(purpose::Purpose::Judge) => {
-            return HookReply { text: "{}".to_owned(), warning: None, rest: None };
+            return HookReply { text: "{}".to_owned(), warning: None, rest: Vec::new() };
         }
         Some(purpose::Purpose::Review { .. }) => input.errand = SessionPurpose::Review,
         Some(purpose::Purpose::Check) => input.errand = SessionPurpose::Check,
@@ -214,12 +214,27 @@ fn judge<'a>(
         }
         None => {}
     }
-    if world.config.off.applies(&world.places.store, input.at).is_some() {
-        return HookReply { text: "{}".to_owned(), warning: None, rest: None };
+    let is_off = |world: &World<'_>| world.config.off.applies(&world.places.store, input.at).is_some();
+    if is_off(&world) {
+        return HookReply { text: "{}".to_owned(), warning: None, rest: Vec::new() };
     }
     let mode = if args.is_dry_run { PipelineMode::DryRun } else { PipelineMode::Real };
+    let world = stricter_of_clone(world, &places, &input);
+    let mut rest = Vec::new();
     let walked = pipeline::process_event(&world, &input, mode);
     let mut walked = without_memory(&world, &input, walked);
+    if let Some(other) = &places.other {
+        // The agent is in another repository: the rules of both repositories apply.
+        let other = World::new(env, disk, other.clone());
+        if !is_off(&other) {
+            let input = Input { root: root_of(&other.places), ..input.clone() };
+            let mut there = pipeline::process_event(&other, &input, mode);
+            there = without_memory(&other, &input, there);
+            walked.verdict = walked.verdict.stricter(std::mem::take(&mut there.verdict));
+            walked.warnings.append(&mut there.warnings);
+            rest.push((other, input, there));
+        }
+    }
     if matches!(input.event, Event::SessionStarted { .. }) {
         walked.warnings.extend(world.config.warnings.iter().cloned());
     }
@@ -229,13 +244,44 @@ fn judge<'a>(
     let presence = input.presence;
     let reply = RenderInput { native, presence, verdict: &walked.verdict, warning: warning.as_deref() };
     let text = (client.render)(&reply);
-    let done = (world, input, walked);
-    if done.2.has_chores() {
-        return HookReply { text, warning, rest: Some(done) };
+    rest.push((world, input, walked));
+    if rest.iter().any(|(_, _, walked)| walked.has_chores()) {
+        return HookReply { text, warning, rest };
     }
     // The process ends soon. Freeing all this would cost more than reading the payload.
-    std::mem::forget(done);
-    HookReply { text, warning, rest: None }
+    std::mem::forget(rest);
+    HookReply { text, warning, rest: Vec::new() }
+}
+
+/// Returns how the client called this hook: the word for the program, and the folder of the plugin if a plugin
+/// registers the hook.
+fn registration(env: &Env) -> Text<400> {
+    let program = std::env::args_os().next().unwrap_or_default();
+    let program = program.to_string_lossy();
+    match env.text("CLAUDE_PLUGIN_ROOT") {
+        Some(plugin) => Text::new(format!("{program} in {plugin}")),
+        None => Text::from(program.as_ref()),
+    }
+}
+
+fn root_of(places: &Locations) -> String {
+    places.worktree.as_ref().map(|root| root.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// Returns the world whose configuration judges a call more strictly, if the agent is in another worktree of
+/// its clone: that of the start, or that of the current worktree. Their commits may differ.
+fn stricter_of_clone<'a>(world: World<'a>, places: &SessionPlaces, input: &Input) -> World<'a> {
+    let is_call = matches!(input.event, Event::ToolRequested { .. } | Event::PermissionAsked { .. });
+    if places.started.is_none() || !is_call {
+        return world;
+    }
+    let here = World::new(world.env, &ReadOnly, places.own.clone());
+    let rank = |world: &World<'a>| {
+        let world =
+            World { disk: &ReadOnly, config: world.config.clone(), places: world.places.clone(), ..*world };
+        pipeline::process_event(&world, input, PipelineMode::DryRun).verdict.ruling.strictness()
+    };
+    if rank(&here) > rank(&world) { World { config: here.config, ..world } } else { world }
 }
 
 /// Adjusts the result if Sprag could not write its state. A refusal stays. A held stop passes, because Sprag
@@ -261,7 +307,7 @@ fn fault(client: &Client, env: &Env, native: &str, raw: &str, what: &str) -> Hoo
         (client.kind_of)(native).map_or_else(Verdict::default, |kind| decide::on_fault(kind, raw, &what));
     let reply =
         RenderInput { native, presence: (client.presence)(env), verdict: &verdict, warning: Some(&what) };
-    HookReply { text: (client.render)(&reply), warning: Some(what), rest: None }
+    HookReply { text: (client.render)(&reply), warning: Some(what), rest: Vec::new() }
 }
 
 /// Replaces bytes that are not UTF-8. The event around them is still valid.
@@ -352,7 +398,7 @@ fn after_panic(args: &Args, env: &Env, payload: Option<&HookPayload>) -> HookRep
     };
     match clients::find(&args.client) {
         Some(client) => fault(client, env, &native, &raw, &told),
-        None => HookReply { text: "{}".to_owned(), warning: Some(told), rest: None },
+        None => HookReply { text: "{}".to_owned(), warning: Some(told), rest: Vec::new() },
     }
 }
 

@@ -38,8 +38,7 @@ pub(crate) fn sandbox() -> Sandbox {
     sandbox.vars.push(("SPRAG_STALE__MODE".to_owned(), "off".to_owned()));
     sandbox.write(".sprag/intents.yaml", INTENTS);
     // The stale gate would ask whether a file was read before.
-    fs::create_dir_all(sandbox.home.join(".config/sprag")).unwrap();
-    fs::write(sandbox.home.join(".config/sprag/config.toml"), "[stale]\nmode = \"off\"\n").unwrap();
+    sandbox.write_config("[stale]\nmode = \"off\"\n");
     for path in ["src/auth/a.rs", "src/auth/gen/g.rs", "src/other.rs", "docs/guide.md", "README.md"] {
         sandbox.write(path, "one\n");
     }
@@ -95,7 +94,7 @@ fn without_intents_nothing_is_asked() {
     assert_eq!(sandbox.run(&["intent", "select", "X", "--session", "s"]).code, 1);
     // With `required = "always"` the gate needs an intent in every repository.
     fs::create_dir_all(sandbox.home.join(".config/sprag")).unwrap();
-    fs::write(sandbox.home.join(".config/sprag/config.toml"), "[intent]\nrequired = \"always\"\n").unwrap();
+    sandbox.write_config("[intent]\nrequired = \"always\"\n");
     assert_eq!(code(&write(&sandbox, "s", "anywhere.txt")), "intent_required");
 }
 
@@ -117,7 +116,7 @@ fn a_session_chooses_before_it_changes() {
     assert_eq!(refused["code"], "intent_required");
     let message = refused["message"].as_str().unwrap();
     assert!(message.contains("You must cite a valid active Intent ID. Call select_active_intent(intent_id) first to load context and then retry."));
-    assert_eq!(refused["suggestion"], "`sprag intent select AUTH` (this intent owns it)");
+    assert_eq!(refused["suggestion"], "`sprag intent select AUTH` (this intent owns the file)");
     assert_eq!(code(&sandbox.bash("s", "make")), "intent_required");
     let ran = sandbox.run(&["intent", "select", "AUTH", "--class", "AST_REFACTOR", "--session", "s"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
@@ -181,6 +180,7 @@ fn each_code_in_its_order() {
     assert_eq!(bad["code"], "bad_intents");
     assert!(bad["message"].as_str().unwrap().contains(".sprag/intents.yaml:3:9"), "{bad}");
     fs::remove_file(sandbox.project.join(".sprag/intents.yaml")).unwrap();
+    sandbox.accept();
     assert_eq!(write(&sandbox, "s", "docs/x"), json!({}), "no file, no question");
 }
 
@@ -402,6 +402,7 @@ fn hostile_files_of_intents_hold_no_hook_up() {
     ];
     for bytes in hostile {
         fs::write(sandbox.project.join(".sprag/intents.yaml"), &bytes).unwrap();
+        sandbox.accept();
         assert_eq!(code(&write(&sandbox, "s", "src/auth/a.rs")), "bad_intents");
         assert_eq!(sandbox.run(&["intent", "check"]).code, 1);
         assert_eq!(sandbox.bash("s", "git status"), json!({}));

@@ -226,6 +226,13 @@ pub struct ReviewFinding {
     pub message: Text<4000>,
 }
 
+/// A decision that this tree has issues.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Objection {
+    pub tree: Text<64>,
+    pub by: Text<280>,
+}
+
 /// A decision that the work was complete at that time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Approval {

@@ -7,12 +7,12 @@ use sprag_base::text::Text;
 use crate::gates::GateCx;
 use crate::gates::records::{DecidedReview, GateRecord, ReviewCause};
 use crate::gates::review::case::{
-    self, Approval, ApprovalUse, AttemptOutcome, ReviewCase, ReviewFinding, ReviewerIdentity,
+    self, Approval, ApprovalUse, AttemptOutcome, Objection, ReviewCase, ReviewFinding, ReviewerIdentity,
 };
 use crate::gates::review::history::ReviewDecisionRecord;
 use crate::gates::review::{ReviewGate, ReviewState, close, messages};
-use crate::obligation::Duty;
 use crate::obligation::records::DebtRecord;
+use crate::obligation::{Debt, DebtCause, Duty};
 use crate::reason::Reason;
 use crate::report::{ReviewDecision, ReviewResult};
 use crate::verdict::Vote;
@@ -117,8 +117,11 @@ impl ReviewGate {
         cx.log(GateRecord::ReviewDecided(DecidedReview { decision, trigger }));
         self.standing = match decided.word {
             ReviewResult::Complete => {
-                let met = met(&tree, cx);
+                let met = met(&tree, &by, cx);
                 cx.debts(DebtRecord::Met, met);
+                if let Some(objection) = self.objection.take() {
+                    self.dispute(objection, &by, &tree, cx);
+                }
                 ReviewState::Approved(Approval {
                     id,
                     tree,
@@ -130,19 +133,42 @@ impl ReviewGate {
                     is_confirmed: false,
                 })
             }
-            ReviewResult::Issues => ReviewState::Rejected {
-                case,
-                tree,
-                // The finding is stored and shown, so it must not contain secrets.
-                finding: ReviewFinding {
-                    id,
-                    summary: redact::short(decided.summary.as_str()),
-                    message: redact::short(decided.message.as_str()),
-                },
-                is_delivered: false,
-                at: cx.input.at,
-            },
+            ReviewResult::Issues => {
+                self.objection = Some(Objection { tree: tree.clone(), by: Text::new(name) });
+                ReviewState::Rejected {
+                    case,
+                    tree,
+                    // The finding is stored and shown, so it must not contain secrets.
+                    finding: ReviewFinding {
+                        id,
+                        summary: redact::short(decided.summary.as_str()),
+                        message: redact::short(decided.message.as_str()),
+                    },
+                    is_delivered: false,
+                    at: cx.input.at,
+                }
+            }
         };
+    }
+
+    /// Opens a debt if a reviewer approves the tree in which another one found issues. The approval counts, so
+    /// the agent can continue, and a person sees both names. The decision of a person settles the matter.
+    fn dispute(
+        &mut self,
+        objection: Objection,
+        by: &DecidedBy,
+        tree: &Text<64>,
+        cx: &mut GateCx<'_, ReviewGate>,
+    ) {
+        if objection.tree != *tree || matches!(by, DecidedBy::Person) {
+            return;
+        }
+        let owed = messages::disputed(objection.by.as_str(), &by.name(), tree);
+        let debt =
+            Debt::new("review", &owed, &cx.input.session, &cx.input.root, DebtCause::Disputed, cx.input.at);
+        cx.log(DebtRecord::Opened(debt));
+        // A third reviewer does not settle it either.
+        self.objection = Some(objection);
     }
 }
 
@@ -176,15 +202,19 @@ fn id_of(case: &ReviewCase, decided: &ReviewDecision, cx: &GateCx<'_, ReviewGate
     Text::new(Digest::hash_parts(parts).short())
 }
 
-/// Returns the review debts that the decision meets: of this session, or of this tree.
-fn met(tree: &Text<64>, cx: &GateCx<'_, ReviewGate>) -> Vec<String> {
+/// Returns the review debts that the decision meets: of this session, or of this tree. Only a person settles
+/// a dispute about an unchanged tree.
+fn met(tree: &Text<64>, by: &DecidedBy, cx: &GateCx<'_, ReviewGate>) -> Vec<String> {
     let item = messages::tree_item(tree);
     let debts = cx.shared.debts.iter().flatten().map(|open| &open.debt);
     let debts = debts.filter(|debt| debt.duty == Duty::Review);
     debts
         .filter(|debt| {
             let is_same_work = debt.root.as_str() == cx.input.root && debt.items.contains(&item);
-            debt.session == cx.input.session || is_same_work
+            let is_settled = debt.cause != DebtCause::Disputed
+                || matches!(by, DecidedBy::Person)
+                || !debt.items.contains(&item);
+            (debt.session == cx.input.session || is_same_work) && is_settled
         })
         .map(|debt| debt.id.to_string())
         .collect()

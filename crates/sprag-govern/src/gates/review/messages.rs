@@ -19,6 +19,26 @@ pub(crate) fn tree_item(tree: &Text<64>) -> Text<200> {
     Text::new(format!("{TREE}{tree}"))
 }
 
+/// Returns the obligation that names two reviewers who disagree about one tree.
+pub(crate) fn disputed(objector: &str, approver: &str, tree: &Text<64>) -> Obligation {
+    let why = format!(
+        "reviewer `{}` found issues and reviewer `{}` approved the same tree",
+        quoted(objector),
+        quoted(approver)
+    );
+    let items = vec![
+        tree_item(tree),
+        Text::new(format!("ISSUES by {objector}")),
+        Text::new(format!("COMPLETE by {approver}")),
+    ];
+    Obligation {
+        duty: Duty::Review,
+        digest: Digest::hash_parts(["dispute", tree.as_str(), objector, approver]),
+        reason: Reason::new("review_disputed", why, "sprag review list"),
+        items,
+    }
+}
+
 pub(crate) fn owe(
     case: &ReviewCase,
     verdict: Option<&ReviewFinding>,

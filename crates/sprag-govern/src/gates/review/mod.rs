@@ -34,7 +34,7 @@ use crate::reason::Reason;
 use crate::report::Report;
 use crate::verdict::Vote;
 use case::{
-    Approval, ApprovalUse, AttemptOutcome, GatedCall, ReviewAttempt, ReviewCase, ReviewFinding,
+    Approval, ApprovalUse, AttemptOutcome, GatedCall, Objection, ReviewAttempt, ReviewCase, ReviewFinding,
     ReviewTrigger, ReviewerIdentity, ReviewerSeat,
 };
 pub use question::{Answer, Question};
@@ -46,6 +46,9 @@ pub struct ReviewGate {
     standing: ReviewState,
     /// Number of rounds so far.
     rounds: u32,
+    /// The last decision ISSUES, until its tree changes or a person decides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    objection: Option<Objection>,
     /// The journal is not locked, so another process could use an approval a second time.
     #[serde(skip)]
     is_unlocked: bool,

@@ -17,7 +17,7 @@ pub(crate) fn bad_intents(bad: &[IntentFileError]) -> Reason {
     let first = bad.first().map(ToString::to_string).unwrap_or_default();
     let more = match bad.len() {
         0 | 1 => String::new(),
-        count => format!(" and {} more", count - 1),
+        count => format!(" (and {} more)", count - 1),
     };
     Reason::new(
         "bad_intents",
@@ -27,10 +27,8 @@ pub(crate) fn bad_intents(bad: &[IntentFileError]) -> Reason {
 }
 
 pub(crate) fn bad_at_start(bad: &[IntentFileError]) -> ContextNote {
-    Text::new(format!(
-        "{}; until they are fixed, Sprag refuses changes or asks the user",
-        bad_intents(bad).why
-    ))
+    let Reason { why, next, .. } = bad_intents(bad);
+    Text::new(format!("{why}; Sprag refuses every change or asks the user about it; next: {next}"))
 }
 
 pub(crate) fn none_here() -> Reason {
@@ -46,11 +44,11 @@ pub(crate) fn intent_required(
     let owning = set.owning(paths, &intents.standings, intents.folding);
     let next = match owning.as_slice() {
         [] => match open(set, &intents.standings).as_slice() {
-            [] => "ask the user for an intent: `sprag intent new ID --name TEXT`".to_owned(),
+            [] => "ask the user to create an intent: `sprag intent new ID --name TEXT`".to_owned(),
             open => format!("select one of {}: `{}`", ids(open), select("ID", input)),
         },
-        [one] => format!("`{}` (this intent owns it)", select(one.id.as_str(), input)),
-        several => format!("select one of {}, which own it: `{}`", ids(several), select("ID", input)),
+        [one] => format!("`{}` (this intent owns the file)", select(one.id.as_str(), input)),
+        several => format!("select one of {} (each owns the file): `{}`", ids(several), select("ID", input)),
     };
     Reason::new(
         "intent_required",
@@ -94,7 +92,7 @@ pub(crate) fn busy(intent: &Intent, holder: &Holder) -> Reason {
             quoted(holder.session.as_str()),
             quoted(&holder.root),
         ),
-        "select another intent, or wait for that session",
+        "select another intent, or retry after that session ends",
     )
 }
 
@@ -131,7 +129,7 @@ pub(crate) fn outside(
             let owning = set.owning(std::slice::from_ref(path), &intents.standings, intents.folding);
             let other = match owning.as_slice() {
                 [] => String::new(),
-                [one, ..] => format!("`{}`, which owns it; or ", select(one.id.as_str(), input)),
+                [one, ..] => format!("`{}` (this intent owns the file), or ", select(one.id.as_str(), input)),
             };
             let leads = if path == &named { String::new() } else { format!(" (`{}`)", quoted(path)) };
             (
@@ -146,28 +144,27 @@ pub(crate) fn outside(
 pub(crate) fn unknown(what: &Text<120>, intent: &Intent) -> Reason {
     Reason::new(
         "scope_unknown",
-        format!(
-            "cannot tell which files `{}` changes. Allow it once? Intent `{}` owns only some files",
+        question(&format!(
+            "cannot tell which files `{}` changes, and intent `{}` owns only some files",
             quoted(what.as_str()),
             intent.id
-        ),
-        "write the full path, or use a tool that names its file",
+        )),
+        "write each path in full, without variables, or use a tool that names its file",
     )
 }
 
 pub(crate) fn approval(intent: &Intent, code: Option<&str>) -> Reason {
-    let next = match code {
-        Some(code) => format!(
-            "ask the user to run `sprag approve {code}` in a terminal, then make the same \
-             call again"
+    let why = format!("every change for intent `{}` needs the user's approval (`.intentignore`)", intent.id);
+    let (why, next) = match code {
+        Some(code) => (
+            why,
+            format!(
+                "ask the user to run `sprag approve {code}` in a terminal, then make the same call again"
+            ),
         ),
-        None => "allow this call once? If not, reject it".to_owned(),
+        None => (question(&why), "allow or reject this call".to_owned()),
     };
-    Reason::new(
-        "approval_required",
-        format!("every change for intent `{}` needs the user's approval (`.intentignore`)", intent.id),
-        next,
-    )
+    Reason::new("approval_required", why, next)
 }
 
 pub(crate) fn rejected(intent: &Intent) -> Reason {
@@ -182,7 +179,7 @@ pub(crate) fn unmet(intent: &Intent, unmet: &[&Criterion]) -> Reason {
     let named = quoted_list(unmet.iter().take(5).map(|criterion| quoted(criterion.text.as_str())));
     Reason::new(
         "intent_unmet",
-        format!("intent `{}` needs a person's acceptance of {named}", intent.id),
+        format!("intent `{}` is not done: a person must accept {named} first", intent.id),
         format!("ask the user to run `sprag intent accept {}`", intent.id),
     )
 }
@@ -203,13 +200,14 @@ pub(crate) fn protocol(
 ) -> ContextNote {
     let mut text = match chosen.and_then(|chosen| set.find(chosen.id.as_str())) {
         Some(intent) => format!(
-            "this session works for intent `{}`. Change only its files; another intent: `{}`. Open intents:",
+            "this session works for intent `{}`: change only files that it owns. \
+             To select another intent: `{}`. Open intents:",
             intent.id,
             select("ID", input)
         ),
         None => format!(
             "select an intent before any change: `{}` [--class AST_REFACTOR|INTENT_EVOLUTION]; \
-             change only its files. Open intents:",
+             then change only files that it owns. Open intents:",
             select("ID", input)
         ),
     };
@@ -233,9 +231,14 @@ pub(crate) fn protocol(
         text.push_str(&line);
     }
     if open.is_empty() {
-        text.push_str(" none; ask the user");
+        text.push_str(" none; ask the user to create one");
     }
     Text::new(text)
+}
+
+/// Returns a fact with the question that a present user answers.
+fn question(fact: &str) -> String {
+    format!("{fact}. Allow it once?")
 }
 
 fn open<'a>(set: &'a IntentSet, standings: &IntentHistories) -> Vec<&'a Intent> {

@@ -20,12 +20,11 @@ use sprag_intent::{
     DeclaredClass, Holder, Intent, IntentFiles, IntentRecord, IntentSet, IntentSharing, IntentStatus,
     ScopeFacts, SelectedIntent,
 };
-use sprag_policy::call::{ToolCall, ToolEffect};
+use sprag_policy::call::ToolCall;
 
 use crate::approval::{ApprovalAnswer, RefusedCall, RefusedCalls, digest_of};
 use crate::event::{Event, Input, Presence, SessionPurpose};
 use crate::facts::{SharedFacts, SharedNeeds};
-use crate::gates::before::Before;
 use crate::gates::{Ask, Gate, GateCx};
 use crate::reason::Reason;
 use crate::report::Report;
@@ -105,18 +104,6 @@ impl Gate for ScopeGate {
                 Some(Question { strays_in: Some(self.spans(ask.input.at)), ..Question::default() })
             }
             _ => None,
-        }
-    }
-
-    fn before(&self, ask: &Ask<'_, Settings>, actions: &mut Vec<Before>) {
-        if let Event::ToolRequested { call } = &ask.input.event
-            && is_on(ask)
-            && call.effect == ToolEffect::Exec
-            && targets::is_mutating(call, ask.input, ask.settings)
-            // Builds run the agent's own code too, and that must not widen the scope.
-            && !ask.input.script().is_some_and(strays::only_moves)
-        {
-            actions.push(Before::SnapshotProtected);
         }
     }
 

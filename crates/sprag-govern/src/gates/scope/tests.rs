@@ -45,7 +45,7 @@ impl Desk {
             holders: Vec::new(),
             ignored: IgnoredIntents::default(),
             folding: CaseFolding::Exact,
-            roots: ["/w".to_owned(), "/w".to_owned()],
+            roots: vec!["/w".to_owned()],
             temp: vec!["/tmp".to_owned()],
             targets: Vec::new(),
             unknown: Vec::new(),

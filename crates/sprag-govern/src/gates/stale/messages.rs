@@ -43,12 +43,12 @@ pub(crate) fn unseen(file: &FileFacts, input: &Input) -> Reason {
 }
 
 pub(crate) fn unread(file: &FileFacts, coverage: Option<Coverage>) -> Reason {
-    let seen = if coverage.is_some() { "only a part was read" } else { "nothing was read" };
+    let seen = if coverage.is_some() { "has read only a part of it" } else { "has not read it" };
     Reason::new(
         "unread_file",
-        format!("`{}` would be overwritten, but {seen} in this session", quoted(&file.touch.named)),
+        format!("this call overwrites `{}`, but this session {seen}", quoted(&file.touch.named)),
         format!(
-            "read the whole file first, with your reading tool or `cat {}`; or edit only parts of it",
+            "read the whole file with your reading tool or `cat {}`, then retry; or edit only parts of it",
             path(file)
         ),
     )
@@ -57,8 +57,8 @@ pub(crate) fn unread(file: &FileFacts, coverage: Option<Coverage>) -> Reason {
 pub(crate) fn in_progress(file: &FileFacts, by: &FileWriter, seconds: i64, input: &Input) -> Reason {
     Reason::new(
         "write_in_progress",
-        format!("`{}` is leased: {} is writing it", quoted(&file.touch.named), name(by, input)),
-        format!("read `{}` again and retry in {seconds} s", quoted(&file.touch.named)),
+        format!("{} is writing `{}` now", name(by, input), quoted(&file.touch.named)),
+        format!("wait {seconds} s, read `{}` again, then retry", quoted(&file.touch.named)),
     )
 }
 
@@ -66,10 +66,10 @@ pub(crate) fn busy(file: &FileFacts) -> Reason {
     Reason::new(
         "write_in_progress",
         format!(
-            "the writer of `{}` is unknown, because too many agents write at once",
+            "cannot check whether another agent is writing `{}`: too many agents write at once",
             quoted(&file.touch.named)
         ),
-        "retry in a few seconds",
+        "wait a few seconds, then retry",
     )
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn gone(file: &FileFacts) -> String {
 
 pub(crate) fn elsewhere(file: &FileFacts, who: &FileWriter, root: &str) -> String {
     format!(
-        "`{}` also changed in worktree `{}` (session `{}` at {}); both changes must be merged",
+        "`{}` also changed in worktree `{}` (session `{}` at {}); a later merge must combine both changes",
         quoted(&file.touch.named),
         quoted(root),
         quoted(who.session.as_str()),
@@ -102,18 +102,18 @@ pub(crate) fn lost(file: &FileFacts) -> String {
     let named = quoted(&file.touch.named);
     match &file.wrote {
         Some(WriteReport { fit: EditFit::Unplanned { kept: Some([planned, found]) }, .. }) => format!(
-            "lost_update: another process wrote or reformatted `{named}` (planned: `{}`, found: `{}`); \
-             next: read `{named}` again and restore lost changes",
+            "lost_update: another process wrote or reformatted `{named}` \
+             (planned text: `{}`, found text: `{}`); next: read `{named}` again and restore lost changes",
             quoted(planned),
             quoted(found),
         ),
         Some(WriteReport { fit: EditFit::Shared { kept: Some(theirs) }, .. }) => format!(
             "lost_update: another agent wrote `{named}` during this call; its version is in `{}`; \
-             next: read both and restore lost changes",
+             next: read both versions and restore lost changes",
             quoted(theirs),
         ),
         _ => format!(
-            "lost_update: another agent used `{named}` during this call; \
+            "lost_update: another agent may have written `{named}` during this call; \
              next: read the file again and restore lost changes"
         ),
     }
@@ -130,7 +130,7 @@ fn path(file: &FileFacts) -> String {
 fn name(who: &FileWriter, input: &Input) -> String {
     match (&who.agent, who.session == input.session) {
         (Some(agent), true) => format!("agent `{}` of this session", quoted(agent.as_str())),
-        (None, true) => "this session's own agent".to_owned(),
+        (None, true) => "the main agent of this session".to_owned(),
         (_, false) => format!("session `{}`", quoted(who.session.as_str())),
     }
 }

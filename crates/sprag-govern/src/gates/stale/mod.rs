@@ -127,7 +127,7 @@ mode = \"auto\"
 impl StaleGate {
     fn requested(&mut self, seen: &StaleFacts, call: &ToolCall, input: &Input) -> Vote {
         if seen.guard == GuardLevel::Off {
-            return Vote::Pass;
+            return self.requested_alone(seen, input);
         }
         let mut known = ReadSet::parse(&self.seen);
         let mut open = ReadSet::parse(&self.open);
@@ -155,6 +155,30 @@ impl StaleGate {
         self.seen = known.to_string();
         self.open = open.to_string();
         as_note(&notes)
+    }
+
+    /// Judges a call without other live sessions. A session that has ended may have written a file since this
+    /// one read it.
+    fn requested_alone(&self, seen: &StaleFacts, input: &Input) -> Vote {
+        let is_foreign = |file: &&FileFacts| {
+            let writer = file.author.as_ref().or(file.other.as_ref());
+            writer.is_some_and(|writer| writer.session != input.session)
+        };
+        let mut written = seen.files.iter().filter(is_foreign).peekable();
+        if written.peek().is_none() {
+            return Vote::Pass;
+        }
+        let known = ReadSet::parse(&self.seen);
+        let held = written.find_map(|file| match file.touch.how {
+            FileUse::Writes(manner) if find(&known, input, &file.real).is_some() => {
+                match self.judge(seen.guard, &known, file, manner, input) {
+                    StaleJudgement::Hold(reason) => Some(reason),
+                    StaleJudgement::Pass | StaleJudgement::Note(_) => None,
+                }
+            }
+            FileUse::Writes(_) | FileUse::Reads(_) => None,
+        });
+        held.map_or(Vote::Pass, Vote::Hold)
     }
 
     fn judge(

@@ -21,6 +21,7 @@ use sprag_govern::gates::stale::content::{ContentHash, ShortHash};
 use sprag_govern::gates::stale::facts::FileWriter;
 use sprag_govern::gates::stale::file_access::WriteManner;
 
+use crate::git;
 use crate::store::{LOCK_WAIT, lock_within};
 use crate::sys::disk::{self, Disk, open_regular};
 use crate::sys::exec::read_capped;
@@ -33,7 +34,7 @@ const TURNS: usize = 16;
 /// Most bytes of a page; Sprag writes no larger one.
 const BYTES: u64 = 64 * 1024;
 /// Most bytes of a kept content.
-pub(super) const KEPT_BYTES: u64 = 8 * 1024 * 1024;
+pub(super) const KEPT_BYTES: u64 = 1024 * 1024;
 /// Most bytes of all contents and pages.
 const ALL_BYTES: u64 = 64 * 1024 * 1024;
 /// Most contents and pages.
@@ -56,6 +57,18 @@ enum LedgerLock {
     Busy,
     /// No lock is possible: the directory is not writable.
     None,
+}
+
+/// The file of a content, and the worktree whose rules decide whether git ignores the file.
+pub(super) struct KeptSource<'a> {
+    pub worktree: Option<&'a Path>,
+    pub real: &'a str,
+}
+
+impl KeptSource<'_> {
+    fn may_copy(&self, text: &[u8]) -> bool {
+        git::private::may_copy(self.worktree, Path::new(self.real), text)
+    }
 }
 
 /// Writes of one file, in all worktrees, oldest first.
@@ -240,11 +253,12 @@ impl<'a> Ledger<'a> {
     }
 
     /// Keeps the content of a file, unless it is too large or the disk is full.
-    pub(super) fn keep(&self, content: ContentHash, text: &[u8]) {
+    /// Keeps only hashes of a file that git ignores or that looks secret.
+    pub(super) fn keep(&self, source: &KeptSource<'_>, content: ContentHash, text: &[u8]) {
         let path = self.kept_path(content);
         let is_kept =
             text.len() as u64 > KEPT_BYTES || fs::symlink_metadata(&path).is_ok_and(|it| it.is_file());
-        if !is_kept && matches!(self.lock, LedgerLock::Held(_)) {
+        if !is_kept && matches!(self.lock, LedgerLock::Held(_)) && source.may_copy(text) {
             disk::replace_derived(self.disk, &path, text).discard("a text without room is not kept");
         }
     }
@@ -267,11 +281,15 @@ impl<'a> Ledger<'a> {
     /// Keeps both versions of a file for its writer to compare. Returns their paths.
     pub(super) fn keep_lost(
         &self,
-        real: &str,
+        source: &KeptSource<'_>,
         planned: &[u8],
         found: &[u8],
         now: Timestamp,
     ) -> Option<[String; 2]> {
+        if !source.may_copy(planned) || !source.may_copy(found) {
+            return None;
+        }
+        let real = source.real;
         Some([self.put_aside(real, "planned", planned, now)?, self.put_aside(real, "found", found, now)?])
     }
 

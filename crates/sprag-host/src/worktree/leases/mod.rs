@@ -31,7 +31,7 @@ mod guard;
 mod ledger;
 
 use file::ReadFile;
-use ledger::{ContentBefore, FilePage, LeaseResult, LeasedPath, Ledger, WriteLease, WriteResult};
+use ledger::{ContentBefore, FilePage, KeptSource, LeaseResult, LeasedPath, Ledger, WriteLease, WriteResult};
 
 /// State of a file before a call wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -257,7 +257,7 @@ impl LeaseContext<'_> {
             (FileKind::Directory | FileKind::Odd | FileKind::Unknown, _) => return LeaseState::None,
         };
         if let (ContentBefore::Text(content), Some(text)) = (before, &looked.text) {
-            self.ledger.keep(content, text);
+            self.ledger.keep(&self.source(&file.real), content, text);
         }
         let planned = edits::planned(self.call, &file.touch.named, looked.text.as_deref());
         let call = call_id(self.call);
@@ -319,7 +319,7 @@ impl LeaseContext<'_> {
             (Some(planned), text) => {
                 let found = text.as_deref().unwrap_or_default();
                 let kept = (self.guard != GuardLevel::Off && !self.has_failed())
-                    .then(|| self.ledger.keep_lost(&file.real, planned, found, self.input.at))
+                    .then(|| self.ledger.keep_lost(&self.source(&file.real), planned, found, self.input.at))
                     .flatten();
                 EditFit::Unplanned { kept }
             }
@@ -327,7 +327,7 @@ impl LeaseContext<'_> {
         };
         if let (Some(content), Some(text)) = (after, &looked.text) {
             // A session that saw this version can later see the changes after it.
-            self.ledger.keep(content, text);
+            self.ledger.keep(&self.source(&file.real), content, text);
         }
         let became = match (&fit, looked.found, after) {
             (EditFit::Planned | EditFit::Alone, FileKind::File(_), Some(content)) => {
@@ -350,6 +350,10 @@ impl LeaseContext<'_> {
             }
             _ => EditFit::Unknown,
         }
+    }
+
+    fn source<'b>(&'b self, real: &'b str) -> KeptSource<'b> {
+        KeptSource { worktree: self.world.places.worktree.as_deref(), real }
     }
 
     fn has_failed(&self) -> bool {

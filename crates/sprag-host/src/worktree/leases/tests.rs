@@ -30,7 +30,9 @@ impl Desk {
     fn new() -> Desk {
         let temp = tempfile::tempdir().unwrap();
         let git = temp.path().join("repo/.git");
-        fs::create_dir_all(git.join("objects")).unwrap();
+        for part in ["objects", "refs"] {
+            fs::create_dir_all(git.join(part)).unwrap();
+        }
         fs::write(git.join("HEAD"), "ref: refs/heads/main\n").unwrap();
         let home = temp.path().join("home").into_os_string();
         Desk { temp, env: Env::Given(BTreeMap::from([("SPRAG_HOME".to_owned(), home)])) }

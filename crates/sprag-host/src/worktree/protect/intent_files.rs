@@ -8,17 +8,13 @@ use std::{fs, io};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 
-use sprag_base::result::Discard as _;
 use sprag_base::time::Timestamp;
-use sprag_govern::event::{Event, Input};
+use sprag_govern::event::Event;
 use sprag_govern::facts::ProtectedDamage;
 use sprag_govern::gates::scope;
 
-use super::snapshot::{
-    DirStamp, GuardedPart, ProtectedSnapshot, ProtectedStamp, RestoreMode, locked, put_aside, read_bytes,
-    write_in,
-};
-use crate::config::hash_of;
+use super::guarded::GuardedPart;
+use super::snapshot::{CompareCx, GuardedManifest, RestoreMode, put_aside, read_bytes, write_in};
 use crate::git::history;
 use crate::intent_files::{files, ignore_files};
 use crate::sys::disk;
@@ -43,25 +39,31 @@ pub(crate) fn guard(places: &Locations, path: &Path) -> GuardedPart {
     if places.worktree.as_deref().is_some_and(is_one) { GuardedPart::Intents } else { GuardedPart::Whole }
 }
 
-/// Reports whether git checked out the file with a tree. Then the change was made elsewhere.
-pub(crate) fn is_from_git(world: &World<'_>, input: &Input, path: &Path) -> bool {
-    let (Event::ToolFinished { .. }, Some(worktree)) = (&input.event, &world.places.worktree) else {
-        return false;
-    };
-    if !input.script().is_some_and(scope::moves_trees) {
-        return false;
-    }
+/// Reports whether git checked out the file with a tree. Then the change was made elsewhere: a call of this
+/// session moved the tree, or the commit is older than the session.
+pub(crate) fn is_from_git(world: &World<'_>, cx: &CompareCx<'_>, path: &Path) -> bool {
+    let Some(worktree) = &world.places.worktree else { return false };
+    let Some(below) = path.strip_prefix(worktree).ok().and_then(Path::to_str) else { return false };
+    let is_moved = matches!(cx.input.event, Event::ToolFinished { .. })
+        && cx.input.script().is_some_and(scope::moves_trees);
     let committed = || {
-        let below = path.strip_prefix(worktree).ok().and_then(Path::to_str)?;
-        history::text(&world.places, &world.places.head()?, below, GIT_DEADLINE)
+        let head = world.places.head()?;
+        let is_older = || {
+            let made = history::commit_seconds(&world.places, &head, GIT_DEADLINE);
+            made.zip(cx.started).is_some_and(|(made, started)| made < started.millis() / 1000)
+        };
+        (is_moved || is_older()).then(|| history::text(&world.places, &head, below, GIT_DEADLINE))?
     };
-    committed().is_some_and(|committed| read_bytes(path).is_ok_and(|found| found == committed))
+    match read_bytes(path) {
+        Ok(found) => committed().is_some_and(|committed| found == committed),
+        Err(_) => false,
+    }
 }
 
 /// Removes a new file of intents. If the project had none, the new file stays, because it breaks no rule.
 pub(crate) fn take_away(
     world: &World<'_>,
-    kept: &ProtectedSnapshot,
+    sealed: &GuardedManifest,
     path: &Path,
     now: Timestamp,
     mode: RestoreMode,
@@ -69,7 +71,7 @@ pub(crate) fn take_away(
     fs::symlink_metadata(path).ok()?;
     let worktree = world.places.worktree.as_deref()?;
     let adds_intents = files(worktree).any(|file| file == path);
-    if !adds_intents || !files(worktree).any(|file| kept.files.contains_key(&file)) {
+    if !adds_intents || !files(worktree).any(|file| sealed.stamp(&file).is_some()) {
         return None;
     }
     let aside = read_bytes(path).ok().and_then(|bytes| put_aside(world, path, &bytes, now, mode));
@@ -110,22 +112,4 @@ pub(crate) fn remake(places: &Locations, path: &Path, bytes: &[u8], mode: u32) -
     }
     let dir: OwnedFd = rustix::fs::openat(&root, name, flags, Mode::empty())?;
     write_in(&dir, path, bytes, mode)
-}
-
-/// Notes that a person changed a file of intents with a Sprag command. Later restores use this content, even
-/// after a call that runs already.
-pub(crate) fn rewritten(world: &World<'_>, path: &Path) {
-    let noted = locked(world, |kept| {
-        let (Some(dir), Ok(bytes)) = (path.parent().and_then(DirStamp::read), read_bytes(path)) else {
-            return Ok(());
-        };
-        if kept.of.0.as_path() != world.places.worktree.as_deref().unwrap_or(Path::new("")) {
-            return Ok(());
-        }
-        let hash = hash_of(&bytes);
-        disk::replace(world.disk, &super::snapshot::dir(world).join(&hash), &bytes)?;
-        kept.files.insert(path.to_path_buf(), ProtectedStamp::new(&fs::metadata(path)?, dir.id, hash));
-        Ok(())
-    });
-    noted.discard("the next such call restores the file from its copy");
 }

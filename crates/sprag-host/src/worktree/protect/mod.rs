@@ -1,5 +1,7 @@
 //! Protected files: their list, snapshot and restoration.
 
+mod guarded;
 mod intent_files;
 pub mod list;
-pub(crate) mod snapshot;
+mod members;
+pub mod snapshot;

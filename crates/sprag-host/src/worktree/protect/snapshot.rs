@@ -1,6 +1,6 @@
-//! Takes a snapshot of protected files before a call, and restores them after it. Of a client's settings
-//! Sprag restores only the hooks, because the client and its user change the rest at any time. The changed
-//! content is kept next to the records, so that no edit is lost.
+//! Compares the protected files with a sealed manifest at every event, and restores a changed file. Of
+//! settings that the client, git and the user change at any time, Sprag restores only the guarded members.
+//! The changed content is kept next to the records, so that no edit is lost.
 //!
 //! A call may have left anything, for example links in place of directories. Sprag restores a file only into
 //! its original directory, and keeps that directory open meanwhile.
@@ -15,71 +15,36 @@ use std::time::Duration;
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use sprag_base::digest::Digest;
 use sprag_base::result::Discard as _;
-use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_govern::event::Input;
+use sprag_govern::event::{Event, Input, StartSource};
 use sprag_govern::facts::ProtectedDamage;
-use sprag_policy::call::ToolCall;
 
-use crate::config::{hash_of, rule_layers};
+use crate::config::hash_of;
 use crate::store::lock_within;
-use crate::sys::disk::{self, open_regular};
+use crate::sys::disk::{self, Disk, open_regular};
 use crate::sys::exec::read_capped;
-use crate::sys::locations::Locations;
-use crate::worktree::protect::intent_files;
-pub(crate) use crate::worktree::protect::intent_files::rewritten;
+use crate::sys::human;
+use crate::sys::locations::UserLocations;
+use crate::worktree::protect::guarded::{self, GuardedPart};
+use crate::worktree::protect::{intent_files, members};
 use crate::world::World;
 
 const FILE_BYTES: u64 = 256 * 1024;
-const FILES: usize = 100;
-/// Seconds after which a call without an end is ignored.
-const OPEN_SECONDS: i64 = 600;
 /// Longest wait for the lock. A process that holds it longer may be hostile, and protection must not wait.
 const LOCK_WAIT: Duration = Duration::from_millis(200);
 /// Most damaged files that are kept.
 const ASIDE: usize = 50;
 
-/// Members of a client's settings that start Sprag or prevent its start.
-const MEMBERS: &[&str] = &["hooks", "disableAllHooks"];
-
-/// Hooks of git.
-const GIT_HOOKS: &[&str] = &[
-    "applypatch-msg",
-    "commit-msg",
-    "fsmonitor-watchman",
-    "post-applypatch",
-    "post-checkout",
-    "post-commit",
-    "post-merge",
-    "post-receive",
-    "post-rewrite",
-    "post-update",
-    "pre-applypatch",
-    "pre-auto-gc",
-    "pre-commit",
-    "pre-merge-commit",
-    "pre-push",
-    "pre-rebase",
-    "pre-receive",
-    "prepare-commit-msg",
-    "push-to-checkout",
-    "reference-transaction",
-    "sendemail-validate",
-    "update",
-];
-
-/// Files before the first of the running calls.
+/// The sealed state of the protected files of one worktree and one home.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct ProtectedSnapshot {
-    /// Worktree and home of the files: a clone has several worktrees.
-    pub(crate) of: (PathBuf, String),
-    pub(crate) files: BTreeMap<PathBuf, ProtectedStamp>,
-    /// Directories of the files and of possible new files.
-    dirs: BTreeMap<PathBuf, Option<DirStamp>>,
+pub(crate) struct GuardedManifest {
+    /// Every protected file, and its stamp if it existed.
+    pub(crate) files: Vec<(PathBuf, Option<ProtectedStamp>)>,
+    /// Directories in which a new file would be protected too.
+    dirs: Vec<(PathBuf, Option<DirStamp>)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,21 +61,24 @@ impl DirStamp {
     }
 }
 
-impl ProtectedSnapshot {
-    /// Reports whether no file has changed. Checks only stamps, because a full search would take longer than
-    /// the rest of a call.
-    fn is_as_it_was(&self, of: &(PathBuf, String)) -> bool {
-        let is_same = |(path, stamp): (&PathBuf, &ProtectedStamp)| {
-            fs::symlink_metadata(path).is_ok_and(|found| stamp.fits(&found, stamp.dir))
+impl GuardedManifest {
+    /// Reports whether no file has changed. Checks only stamps: this runs at every event.
+    fn is_as_sealed(&self) -> bool {
+        let is_same = |(path, stamp): &(PathBuf, Option<ProtectedStamp>)| match fs::symlink_metadata(path) {
+            Ok(found) => stamp.as_ref().is_some_and(|stamp| stamp.fits(&found)),
+            Err(_) => stamp.is_none(),
         };
-        self.of == *of
-            && self.dirs.iter().all(|(dir, stamp)| DirStamp::read(dir) == *stamp)
-            && self.files.iter().all(is_same)
+        self.files.iter().all(is_same) && self.dirs.iter().all(|(dir, stamp)| DirStamp::read(dir) == *stamp)
+    }
+
+    pub(crate) fn stamp(&self, path: &Path) -> Option<&ProtectedStamp> {
+        self.files.iter().find(|(known, _)| known == path).and_then(|(_, stamp)| stamp.as_ref())
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ProtectedStamp {
+    id: (u64, u64),
     changed: (i64, i64),
     size: u64,
     mode: u32,
@@ -120,31 +88,6 @@ pub(crate) struct ProtectedStamp {
     hash: String,
 }
 
-/// Guarded part of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum GuardedPart {
-    Whole,
-    Members,
-    /// The file decides what agents may change: Sprag always restores it, and removes a new one.
-    Intents,
-}
-
-/// Keeps the files, unless another such call runs and may have changed them already.
-pub(crate) fn before(world: &World<'_>, input: &Input) {
-    // A file that cannot be kept cannot be restored. That does not justify a refusal.
-    let kept = locked(world, |kept| {
-        let of = whose(world, input);
-        if !is_any_open(world, input.at)? && !kept.is_as_it_was(&of) {
-            refresh(world, kept, of)?;
-        }
-        let mark = mark(world, input);
-        world.disk.make_dirs(mark.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
-        disk::write_regular(&mark)?;
-        Ok(())
-    });
-    kept.discard("a file without a copy cannot be restored; the call still runs");
-}
-
 /// Whether damage is undone or only predicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RestoreMode {
@@ -152,151 +95,268 @@ pub(crate) enum RestoreMode {
     Predict,
 }
 
-/// Restores files that a call has changed.
-pub(crate) fn after(world: &World<'_>, input: &Input, mode: RestoreMode) -> Vec<ProtectedDamage> {
-    // Most calls can be analysed, so nothing was kept for them.
-    let mark = mark(world, input);
-    if !mark.exists() {
+/// Compares the protected files with the manifest and restores changed ones. The first event seals them.
+pub(crate) fn compare(world: &World<'_>, cx: &CompareCx<'_>, mode: RestoreMode) -> Vec<ProtectedDamage> {
+    let Some(path) = manifest_path(world, cx.input) else { return Vec::new() };
+    let sealed = read_manifest(&path);
+    if sealed.as_ref().is_some_and(GuardedManifest::is_as_sealed) {
         return Vec::new();
     }
     let mut damage = Vec::new();
     if mode == RestoreMode::Predict {
-        undo_all(world, input, &read_kept(world), mode, &mut damage);
-    } else if world.disk.remove(&mark).is_ok() {
-        let looked = locked(world, |kept| {
-            undo_all(world, input, kept, mode, &mut damage);
-            Ok(())
-        });
-        looked.discard("damage that cannot be read cannot be undone here");
+        if let Some(sealed) = &sealed {
+            undo_all(world, cx, sealed, mode, &mut damage);
+        }
+        return damage;
+    }
+    let compared = locked(world, || {
+        // Another event may have restored the files meanwhile.
+        let sealed = read_manifest(&path);
+        let is_sealed_anew = matches!(&sealed, Some(sealed) if sealed.is_as_sealed());
+        if is_sealed_anew {
+            return Ok(());
+        }
+        if let Some(sealed) = &sealed {
+            if is_between_sessions(world, cx.input) {
+                undo_all(world, cx, sealed, RestoreMode::Predict, &mut damage);
+                damage.iter_mut().for_each(notice);
+            } else {
+                undo_all(world, cx, sealed, mode, &mut damage);
+            }
+        }
+        seal(world, &path, &cx.input.home, sealed.unwrap_or_default(), &damage)
+    });
+    if let Err(error) = compared
+        && !is_sandbox_of_stage(cx.input, &error)
+    {
+        report_failure(world, cx, &path, &error, &mut damage);
     }
     damage
 }
 
+/// Reports a comparison that failed. A busy lock is normal if many hooks run at once, and hides no damage:
+/// Sprag then refuses changes until another event could restore the files.
+fn report_failure(
+    world: &World<'_>,
+    cx: &CompareCx<'_>,
+    path: &Path,
+    error: &io::Error,
+    damage: &mut Vec<ProtectedDamage>,
+) {
+    if error.kind() != io::ErrorKind::WouldBlock {
+        // Not refused: a disk without space must not stop the agent. The next event compares again.
+        let why = format!("cannot compare the protected files: {error}");
+        damage.push(ProtectedDamage::Noticed { path: path.display().to_string(), why });
+    } else if let Some(sealed) = read_manifest(path) {
+        undo_all(world, cx, &sealed, RestoreMode::Predict, damage);
+        for found in damage {
+            let path = found.path().to_owned();
+            let why = "another process locks the files that restore it".to_owned();
+            *found = ProtectedDamage::Left { path, why };
+        }
+    }
+}
+
+/// Reports whether the sandbox of a stage denies the state of the user. The orchestrator checks a stage's work
+/// from outside.
+fn is_sandbox_of_stage(input: &Input, error: &io::Error) -> bool {
+    let is_denied =
+        matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem);
+    is_denied && input.stage.is_some()
+}
+
+/// Reports whether no agent ran since the last comparison, as far as Sprag knows. A change is then the work of
+/// a person. An agent that starts another one still runs itself.
+fn is_between_sessions(world: &World<'_>, input: &Input) -> bool {
+    let is_start = matches!(input.event, Event::SessionStarted { source: StartSource::Startup });
+    let user = world.places.user.as_ref();
+    is_start && user.is_some_and(|user| !human::is_other_agent_alive(user))
+}
+
+fn notice(damage: &mut ProtectedDamage) {
+    let path = damage.path().to_owned();
+    *damage = ProtectedDamage::Noticed { path, why: "it changed since the last session".to_owned() };
+}
+
+/// The event of a comparison.
+pub(crate) struct CompareCx<'a> {
+    pub(crate) input: &'a Input,
+    /// Start of the session. Commits that are older were not made by its agent.
+    pub(crate) started: Option<Timestamp>,
+}
+
 fn undo_all(
     world: &World<'_>,
-    input: &Input,
-    kept: &ProtectedSnapshot,
+    cx: &CompareCx<'_>,
+    sealed: &GuardedManifest,
     mode: RestoreMode,
     damage: &mut Vec<ProtectedDamage>,
 ) {
-    if kept.is_as_it_was(&whose(world, input)) {
-        return;
-    }
-    let mut files: BTreeMap<PathBuf, GuardedPart> = guarded(&world.places, &input.home).into_iter().collect();
+    let (input, now) = (cx.input, cx.input.at);
+    let mut files: BTreeMap<PathBuf, GuardedPart> =
+        guarded::all(&world.places, &input.home).into_iter().collect();
     // A removed file is not in the list any more.
-    kept.files.keys().for_each(|path| {
+    for (path, _) in sealed.files.iter().filter(|(_, stamp)| stamp.is_some()) {
         files.entry(path.clone()).or_insert_with(|| intent_files::guard(&world.places, path));
-    });
+    }
     for (path, guard) in files {
-        damage.extend(match guard {
-            GuardedPart::Intents if intent_files::is_from_git(world, input, &path) => None,
-            GuardedPart::Intents if !kept.files.contains_key(&path) => {
-                intent_files::take_away(world, kept, &path, input.at, mode)
-            }
-            guard => undo(world, kept, &path, guard, input.at, mode),
+        let is_changed = !is_as_sealed(sealed, &path);
+        if !is_changed || intent_files::is_from_git(world, cx, &path) {
+            continue;
+        }
+        damage.extend(match (guard, sealed.stamp(&path)) {
+            (GuardedPart::Intents, None) => intent_files::take_away(world, sealed, &path, now, mode),
+            (guard, None) => undo_new(world, &path, guard, now, mode),
+            (guard, Some(stamp)) => undo(world, &path, stamp, guard, now, mode),
         });
     }
 }
 
-fn whose(world: &World<'_>, input: &Input) -> (PathBuf, String) {
-    (world.places.worktree.clone().unwrap_or_default(), input.home.clone())
-}
-
-/// Returns the path that marks a running call. Calls without an id are distinguished by their content.
-fn mark(world: &World<'_>, input: &Input) -> PathBuf {
-    let named =
-        |call: &ToolCall| call.id.as_ref().map_or_else(|| call.summary().to_string(), Text::to_string);
-    let call = input.event.call().map(named).unwrap_or_default();
-    dir(world).join("open").join(Digest::hash_parts([input.session.as_str(), &call]).to_string())
-}
-
-/// Reports whether a call that Sprag cannot analyse is running.
-fn is_any_open(world: &World<'_>, now: Timestamp) -> io::Result<bool> {
-    let mut is_any = false;
-    for entry in fs::read_dir(dir(world).join("open")).into_iter().flatten().flatten() {
-        let since = entry.metadata().map_or(0, |found| found.mtime());
-        if now.millis() / 1000 - since < OPEN_SECONDS {
-            is_any = true
-        } else {
-            world.disk.remove(&entry.path())?
-        }
+fn is_as_sealed(sealed: &GuardedManifest, path: &Path) -> bool {
+    match (fs::symlink_metadata(path), sealed.stamp(path)) {
+        (Ok(found), Some(stamp)) => stamp.fits(&found),
+        (Err(_), None) => true,
+        (Ok(_), None) | (Err(_), Some(_)) => false,
     }
-    Ok(is_any)
 }
 
-/// Larger than any snapshot.
-const KEPT_BYTES: u64 = 64 * 1024 * 1024;
+/// Accepts the present state of all protected files: the next event seals it. Only for commands of a person.
+pub fn accept(user: &UserLocations, disk: &dyn Disk) -> io::Result<()> {
+    for entry in fs::read_dir(user.state.join(MANIFESTS)).into_iter().flatten().flatten() {
+        disk.remove(&entry.path())?;
+    }
+    Ok(())
+}
 
-pub(crate) fn locked(
-    world: &World<'_>,
-    work: impl FnOnce(&mut ProtectedSnapshot) -> io::Result<()>,
-) -> io::Result<()> {
+/// Writes a protected file for a command of Sprag, and seals the new content. For a command that agents may
+/// run, the file is sealed only if it was as sealed before: the command must not pass on another change.
+pub(crate) fn write_sealed(world: &World<'_>, path: &Path, bytes: &[u8], by: WrittenBy) -> io::Result<()> {
+    locked(world, || {
+        let manifests: Vec<(PathBuf, GuardedManifest)> = all_manifests(world)
+            .filter_map(|file| read_manifest(&file).map(|manifest| (file, manifest)))
+            .filter(|(_, sealed)| by == WrittenBy::Person || is_as_sealed(sealed, path))
+            .collect();
+        disk::replace(world.disk, path, bytes)?;
+        for (file, mut sealed) in manifests {
+            let stamp = stamp_of(world, &sealed, path)?;
+            sealed.files.retain(|(known, _)| known != path);
+            sealed.files.push((path.to_owned(), stamp));
+            write_manifest(world, &file, &sealed)?;
+        }
+        Ok(())
+    })
+}
+
+/// Kind of the user of a command that writes a protected file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WrittenBy {
+    Person,
+    /// A person or an agent.
+    Anyone,
+}
+
+fn all_manifests(world: &World<'_>) -> impl Iterator<Item = PathBuf> {
+    let dir = world.places.user.as_ref().map(|user| user.state.join(MANIFESTS));
+    dir.and_then(|dir| fs::read_dir(dir).ok()).into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
+/// Directory of the manifests in the state of the user.
+const MANIFESTS: &str = "guarded";
+
+/// Longer than any manifest.
+const MANIFEST_BYTES: u64 = 1024 * 1024;
+
+/// Returns the path of the manifest: a clone has several worktrees, and several homes may use it.
+fn manifest_path(world: &World<'_>, input: &Input) -> Option<PathBuf> {
+    let worktree = world.places.worktree.as_ref().map(|path| path.as_os_str().as_encoded_bytes());
+    let name = Digest::hash_parts([worktree.unwrap_or_default(), input.home.as_bytes()]).short().to_string();
+    Some(world.places.user.as_ref()?.state.join(MANIFESTS).join(name))
+}
+
+fn read_manifest(path: &Path) -> Option<GuardedManifest> {
+    postcard::from_bytes(&disk::read_regular(path, MANIFEST_BYTES).ok()?).ok()
+}
+
+pub(crate) fn locked(world: &World<'_>, work: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     let dir = dir(world);
     world.disk.make_dirs(&dir)?;
     let lock = disk::append_regular(&dir.join("lock"))?;
     if !lock_within(&lock, LOCK_WAIT)? {
         return Err(io::ErrorKind::WouldBlock.into());
     }
-    let before = read_kept(world);
-    let mut kept = before.clone();
-    work(&mut kept)?;
-    if kept != before {
-        let path = kept_path(world);
-        disk::replace_derived(world.disk, &path, &postcard::to_allocvec(&kept).map_err(io::Error::other)?)?;
-        drop_unused(world, &before, &kept);
-    }
-    Ok(())
+    work()
 }
 
-fn kept_path(world: &World<'_>) -> PathBuf {
-    dir(world).join("kept.bin")
-}
-
-fn read_kept(world: &World<'_>) -> ProtectedSnapshot {
-    let bytes = disk::read_regular(&kept_path(world), KEPT_BYTES).ok();
-    bytes.and_then(|bytes| postcard::from_bytes(&bytes).ok()).unwrap_or_default()
-}
-
-/// Removes contents that no kept file has any more.
-fn drop_unused(world: &World<'_>, before: &ProtectedSnapshot, now: &ProtectedSnapshot) {
-    let used: Vec<&str> = now.files.values().map(|stamp| stamp.hash.as_str()).collect();
-    let unused = before.files.values().filter(|stamp| !used.contains(&stamp.hash.as_str()));
-    // A remaining file only costs its bytes.
-    unused.for_each(|stamp| world.disk.remove(&dir(world).join(&stamp.hash)).unwrap_or_default());
-}
-
+/// Returns the directory of the kept contents.
 pub(crate) fn dir(world: &World<'_>) -> PathBuf {
     world.places.store.join("guard")
 }
 
-fn refresh(world: &World<'_>, kept: &mut ProtectedSnapshot, of: (PathBuf, String)) -> io::Result<()> {
-    let (mut files, mut dirs) = (BTreeMap::new(), BTreeMap::new());
-    for (path, _) in guarded(&world.places, &of.1) {
-        if let Some(dir) = path.parent().filter(|dir| !dirs.contains_key(*dir)) {
-            dirs.insert(dir.to_path_buf(), DirStamp::read(dir));
-        }
-        // The target of a link is not protected here.
-        let Some(found) = fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file) else { continue };
-        let dir_id = path.parent().and_then(|dir| dirs.get(dir)?.as_ref()).map(|dir| dir.id);
-        let Some(dir_id) = dir_id else { continue };
-        if let Some(known) = kept.files.get(&path).filter(|known| known.fits(&found, dir_id)) {
-            files.insert(path, known.clone());
+/// Writes the manifest of the present files. A file that could not be restored keeps its earlier stamp, so
+/// that the next event finds the damage again.
+fn seal(
+    world: &World<'_>,
+    path: &Path,
+    home: &str,
+    before: GuardedManifest,
+    damage: &[ProtectedDamage],
+) -> io::Result<()> {
+    let is_left = |path: &Path| {
+        damage
+            .iter()
+            .any(|found| matches!(found, ProtectedDamage::Left { path: left, .. } if Path::new(left) == path))
+    };
+    let dirs: Vec<(PathBuf, Option<DirStamp>)> =
+        guarded::dirs(&world.places).into_iter().map(|dir| (dir.clone(), DirStamp::read(&dir))).collect();
+    let mut files = Vec::new();
+    for (path, _) in guarded::all(&world.places, home) {
+        if is_left(&path) {
+            files.push((path.clone(), before.stamp(&path).cloned()));
             continue;
         }
-        let Ok(bytes) = read_bytes(&path) else { continue };
-        let hash = hash_of(&bytes);
-        let content = dir(world).join(&hash);
-        if !content.exists() {
-            disk::replace(world.disk, &content, &bytes)?;
+        let stamp = stamp_of(world, &before, &path)?;
+        // A new file changes the stamp of its directory.
+        if stamp.is_some() || !path.parent().is_some_and(|dir| dirs.iter().any(|(known, _)| known == dir)) {
+            files.push((path, stamp));
         }
-        files.insert(path, ProtectedStamp::new(&found, dir_id, hash));
     }
-    // A missing directory for rules may get rules later.
-    for (_, dir) in rule_layers::dirs(&world.places) {
-        dirs.entry(dir.clone()).or_insert_with(|| DirStamp::read(&dir));
-    }
-    *kept = ProtectedSnapshot { of, files, dirs };
+    let now = GuardedManifest { files, dirs };
+    write_manifest(world, path, &now)?;
+    drop_unused(world, &before, &now);
     Ok(())
+}
+
+fn write_manifest(world: &World<'_>, path: &Path, manifest: &GuardedManifest) -> io::Result<()> {
+    let bytes = postcard::to_allocvec(manifest).map_err(io::Error::other)?;
+    disk::make_parent(world.disk, path)?;
+    disk::replace_derived(world.disk, path, &bytes)
+}
+
+/// Returns the stamp of a file and keeps its content. `None`: no such file, or no regular one.
+fn stamp_of(world: &World<'_>, before: &GuardedManifest, path: &Path) -> io::Result<Option<ProtectedStamp>> {
+    let Some(found) = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file) else { return Ok(None) };
+    let Some(dir_id) = path.parent().and_then(DirStamp::read).map(|dir| dir.id) else { return Ok(None) };
+    if let Some(known) = before.stamp(path).filter(|known| known.fits(&found) && known.dir == dir_id) {
+        return Ok(Some(known.clone()));
+    }
+    let Ok(bytes) = read_bytes(path) else { return Ok(None) };
+    let hash = hash_of(&bytes);
+    let content = dir(world).join(&hash);
+    if !content.exists() {
+        disk::replace(world.disk, &content, &bytes)?;
+    }
+    Ok(Some(ProtectedStamp::new(&found, dir_id, hash)))
+}
+
+/// Removes contents that no sealed file has any more.
+fn drop_unused(world: &World<'_>, before: &GuardedManifest, now: &GuardedManifest) {
+    let hashes = |manifest: &GuardedManifest| -> Vec<String> {
+        manifest.files.iter().filter_map(|(_, stamp)| Some(stamp.as_ref()?.hash.clone())).collect()
+    };
+    let used = hashes(now);
+    for hash in hashes(before).iter().filter(|hash| !used.contains(hash)) {
+        world.disk.remove(&dir(world).join(hash)).discard("a remaining content only costs its bytes");
+    }
 }
 
 /// Reads a whole file, or nothing: half a file could not be restored.
@@ -307,40 +367,87 @@ pub(crate) fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
 
 impl ProtectedStamp {
     pub(crate) fn new(found: &fs::Metadata, dir: (u64, u64), hash: String) -> ProtectedStamp {
-        let changed = (found.ctime(), found.ctime_nsec());
-        ProtectedStamp { changed, size: found.size(), mode: found.mode(), dir, hash }
+        let (id, changed) = ((found.dev(), found.ino()), (found.ctime(), found.ctime_nsec()));
+        ProtectedStamp { id, changed, size: found.size(), mode: found.mode(), dir, hash }
     }
 
-    fn fits(&self, found: &fs::Metadata, dir: (u64, u64)) -> bool {
-        *self == ProtectedStamp::new(found, dir, self.hash.clone())
+    /// Reports whether a file still has this stamp. The change time cannot be set by a program.
+    fn fits(&self, found: &fs::Metadata) -> bool {
+        self.id == (found.dev(), found.ino())
+            && self.changed == (found.ctime(), found.ctime_nsec())
+            && self.size == found.size()
+            && self.mode == found.mode()
     }
 }
 
-/// Undoes the change of one file.
-fn undo(
+fn left(path: &Path, why: String) -> ProtectedDamage {
+    ProtectedDamage::Left { path: path.display().to_string(), why }
+}
+
+fn restored(path: &Path, kept: Option<String>) -> ProtectedDamage {
+    ProtectedDamage::Restored { path: path.display().to_string(), kept }
+}
+
+/// Undoes a file that did not exist when the manifest was sealed.
+fn undo_new(
     world: &World<'_>,
-    kept: &ProtectedSnapshot,
     path: &Path,
     guard: GuardedPart,
     now: Timestamp,
     mode: RestoreMode,
 ) -> Option<ProtectedDamage> {
-    let left = |why: String| Some(ProtectedDamage::Left { path: path.display().to_string(), why });
-    let found = fs::symlink_metadata(path).ok();
-    let Some(stamp) = kept.files.get(path) else {
-        let is_new = found.is_some_and(|found| found.is_file()) && guard == GuardedPart::Whole;
-        return left("the file is new; check it before you use it".to_owned()).filter(|_| is_new);
+    let found = fs::symlink_metadata(path).ok()?;
+    let became = read_bytes(path).unwrap_or_default();
+    let without = match guard {
+        GuardedPart::GitHook => {
+            let why = "the git hook is new; check it before you use it".to_owned();
+            return Some(ProtectedDamage::Noticed { path: path.display().to_string(), why });
+        }
+        GuardedPart::Whole | GuardedPart::Intents => None,
+        GuardedPart::Members | GuardedPart::Tables | GuardedPart::GitKeys => {
+            let wanted = members::restored(guard, b"", &became);
+            if found.is_file() && wanted == became {
+                return None;
+            }
+            Some(wanted).filter(|_| found.is_file())
+        }
     };
-    let dir_id = path.parent().and_then(DirStamp::read).map(|dir| dir.id);
-    if found.as_ref().zip(dir_id).is_some_and(|(found, dir_id)| stamp.fits(found, dir_id)) {
-        return None;
+    let aside = put_aside(world, path, &became, now, mode);
+    if mode == RestoreMode::Predict {
+        return Some(restored(path, aside));
     }
+    let done = match without {
+        Some(bytes) => disk::replace(world.disk, path, &bytes),
+        None if found.is_dir() => Err(io::Error::other("a directory has its name")),
+        None => world.disk.remove(path),
+    };
+    Some(match done {
+        Ok(()) => restored(path, aside),
+        Err(error) => left(path, format!("it is new and cannot be removed ({error})")),
+    })
+}
+
+/// Undoes the change of one file.
+fn undo(
+    world: &World<'_>,
+    path: &Path,
+    stamp: &ProtectedStamp,
+    guard: GuardedPart,
+    now: Timestamp,
+    mode: RestoreMode,
+) -> Option<ProtectedDamage> {
+    let found = fs::symlink_metadata(path).ok();
+    let dir_id = path.parent().and_then(DirStamp::read).map(|dir| dir.id);
     let content = dir(world).join(&stamp.hash);
-    let before = read_bytes(&content).ok()?;
+    let Ok(before) = read_bytes(&content) else {
+        return Some(left(path, "it changed, and its earlier content is gone".to_owned()));
+    };
     let became = read_bytes(path).ok();
     let wanted = match (guard, &became) {
-        (GuardedPart::Whole | GuardedPart::Intents, _) | (GuardedPart::Members, None) => before,
-        (GuardedPart::Members, Some(became)) => with_members(&before, became),
+        (GuardedPart::Members | GuardedPart::Tables | GuardedPart::GitKeys, Some(became)) => {
+            members::restored(guard, &before, became)
+        }
+        _ => before,
     };
     let is_same = became.as_ref() == Some(&wanted);
     if is_same && dir_id == Some(stamp.dir) && found.is_some_and(|found| found.mode() == stamp.mode) {
@@ -348,37 +455,19 @@ fn undo(
     }
     let aside = became.filter(|_| !is_same).and_then(|bytes| put_aside(world, path, &bytes, now, mode));
     if mode == RestoreMode::Predict {
-        return Some(ProtectedDamage::Restored { path: path.display().to_string(), kept: aside });
+        return Some(restored(path, aside));
     }
     let put = put_back(path, &wanted, stamp).or_else(|error| match guard {
         GuardedPart::Intents => intent_files::remake(&world.places, path, &wanted, stamp.mode),
-        GuardedPart::Whole | GuardedPart::Members => Err(error),
+        _ => Err(error),
     });
-    match put {
-        Ok(()) => Some(ProtectedDamage::Restored { path: path.display().to_string(), kept: aside }),
-        Err(error) => {
-            left(format!("cannot restore it ({error}); the earlier content is in `{}`", content.display()))
-        }
-    }
-}
-
-/// Returns the current settings with the earlier guarded members.
-fn with_members(before: &[u8], now: &[u8]) -> Vec<u8> {
-    let (Ok(Value::Object(before_members)), Ok(Value::Object(mut members))) =
-        (serde_json::from_slice::<Value>(before), serde_json::from_slice::<Value>(now))
-    else {
-        return before.to_vec();
-    };
-    if MEMBERS.iter().all(|name| before_members.get(*name) == members.get(*name)) {
-        return now.to_vec();
-    }
-    for name in MEMBERS {
-        match before_members.get(*name) {
-            Some(member) => members.insert((*name).to_owned(), member.clone()),
-            None => members.remove(*name),
-        };
-    }
-    serde_json::to_vec_pretty(&Value::Object(members)).unwrap_or_else(|_| before.to_vec())
+    Some(match put {
+        Ok(()) => restored(path, aside),
+        Err(error) => left(
+            path,
+            format!("cannot restore it ({error}); its earlier content is in `{}`", content.display()),
+        ),
+    })
 }
 
 pub(crate) fn put_aside(
@@ -438,41 +527,4 @@ pub(crate) fn write_in(dir: &OwnedFd, path: &Path, bytes: &[u8], mode: u32) -> i
             .discard("the error of the write is the one to report");
     }
     written
-}
-
-/// Returns the protected files, existing or not.
-fn guarded(places: &Locations, home: &str) -> Vec<(PathBuf, GuardedPart)> {
-    let mut found = Vec::new();
-    let mut whole = |path: PathBuf| found.push((path, GuardedPart::Whole));
-    if let Some(common) = &places.common {
-        for name in GIT_HOOKS.iter() {
-            whole(common.join("hooks").join(name));
-        }
-        whole(common.join("info/exclude"));
-    }
-    for config in config_dirs(places) {
-        for name in ["config.toml", "local.toml", "role"].iter() {
-            whole(config.join(name));
-        }
-    }
-    for (_, path) in rule_layers::files(places) {
-        whole(path);
-    }
-    let roots = places.worktree.iter().map(PathBuf::as_path);
-    let roots: Vec<&Path> = roots.chain(Some(Path::new(home)).filter(|_| !home.is_empty())).collect();
-    for root in roots.iter() {
-        whole(root.join(".codex/hooks.json"));
-    }
-    for root in roots {
-        for name in [".claude/settings.json", ".claude/settings.local.json", ".gemini/settings.json"] {
-            found.push((root.join(name), GuardedPart::Members));
-        }
-    }
-    found.truncate(FILES);
-    found.extend(intent_files::all(places).into_iter().map(|path| (path, GuardedPart::Intents)));
-    found
-}
-
-fn config_dirs(places: &Locations) -> impl Iterator<Item = PathBuf> {
-    places.project().into_iter().chain(places.user.as_ref().map(|user| user.config.clone()))
 }

@@ -15,7 +15,7 @@ use sprag_host::config::{self, Layer, Resolved};
 use sprag_host::sys::disk::RealDisk;
 use sprag_host::sys::locations::Locations;
 
-use super::{CommandCx, CommandResult, check_not_agent, show};
+use super::{CommandCx, CommandResult, accept_protected, check_not_agent, show};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
@@ -172,6 +172,7 @@ fn set(key: &str, value: &str, layer: Layer, format: OutputFormat, cx: &CommandC
         return Err(Failure::not_in_git("the configuration of a project"));
     };
     config::edit::set(&RealDisk, layer, &path, key, value)?;
+    accept_protected(&places)?;
     show(
         format,
         || json!({"key": key, "value": value, "path": path}),

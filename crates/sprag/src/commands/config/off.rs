@@ -5,10 +5,10 @@ use serde_json::json;
 use sprag_host::config::switches::{self, SwitchOff};
 use sprag_host::sys::disk::RealDisk;
 
-use crate::commands::{CommandCx, CommandResult, check_person, seconds, show};
+use crate::commands::{CommandCx, CommandResult, accept_protected, check_person, seconds, show};
 use crate::output::{self, OutputFormat};
 
-/// Turn Sprag off (people only); hooks answer and record nothing
+/// Turn Sprag off (people only): hooks check nothing and record nothing
 ///
 /// `sprag on` turns Sprag on again.
 #[derive(clap::Args)]
@@ -39,6 +39,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         off.everywhere = Some(span)
     }
     switches::write_off(user, &RealDisk, &off)?;
+    accept_protected(&places)?;
     let place = if args.here { "in this repository" } else { "everywhere" };
     let end = until.map_or("until `sprag on`".to_owned(), |until| format!("until {until}"));
     show(

@@ -8,14 +8,15 @@ use serde_json::json;
 use sprag_host::config::{self, Layer, switches};
 use sprag_host::sys::disk::RealDisk;
 
-use crate::commands::{CommandCx, CommandResult, check_person, show};
+use crate::commands::{CommandCx, CommandResult, accept_protected, check_person, show};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
 /// Trust the current configuration of this project (people only)
 ///
 /// An untrusted configuration can only make rules stricter. Trust covers the current content: a changed file
-/// needs trust again.
+/// needs trust again. The command also accepts the present content of all protected files, such as the
+/// settings of clients and git hooks; see `sprag config gates`.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     sprag trust\n  \
@@ -40,7 +41,8 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         .filter_map(|(_, path)| fs::read_to_string(&path).ok().map(|text| (path, config::hash_of(&text))))
         .map(|(path, hash)| (path, (!args.revoke).then_some(hash)))
         .collect();
-    if files.is_empty() {
+    accept_protected(&places)?;
+    if files.is_empty() && args.revoke {
         return Err(Failure::nothing_to_trust());
     }
     switches::set_trust(user, &RealDisk, &files)?;
@@ -48,6 +50,11 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     show(
         args.format,
         || json!({"files": files.iter().map(|(path, _)| path).collect::<Vec<_>>(), "trusted": !args.revoke}),
-        || files.iter().for_each(|(path, _)| output::line(format!("`{}`: {done}", path.display()))),
+        || {
+            for (path, _) in &files {
+                output::line(format!("`{}`: {done}", path.display()));
+            }
+            output::line("protected files: accepted as they are now");
+        },
     )
 }

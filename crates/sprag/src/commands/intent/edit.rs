@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use sprag_host::intent_files;
+use sprag_host::worktree::protect::snapshot::WrittenBy;
 use sprag_intent::{Intent, IntentFiles, IntentOrigin, IntentSet, Ownership};
 
 use super::{all, worktree};
@@ -52,7 +53,7 @@ pub(crate) fn new(args: NewArgs, cx: &CommandCx) -> CommandResult {
     };
     let new = intent_files::edit::with_intent(&text, &args.id, &args.name, &args.scope)
         .ok_or_else(|| Failure::not_editable(path))?;
-    sprag_host::intents::rewrite(&world, &world.places, IntentOrigin::Sprag, &new)?;
+    sprag_host::intents::replace(&world, IntentOrigin::Sprag, &new, WrittenBy::Person)?;
     show(
         args.format,
         || json!({"intent": args.id, "file": path}),
@@ -90,7 +91,7 @@ pub(crate) fn sync(args: SyncArgs, cx: &CommandCx) -> CommandResult {
             changed.push((intent, status.name()));
         }
         if !args.dry_run {
-            sprag_host::intents::replace(&world, &world.places, origin, &text)?;
+            sprag_host::intents::replace(&world, origin, &text, WrittenBy::Anyone)?;
         }
     }
     let row = |(intent, status): &(&Intent, &str)| json!({"id": intent.id, "from": intent.status.name(), "to": status, "file": intent.origin.path()});

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use sprag_base::digest::Digest;
 use sprag_host::intent_files;
+use sprag_host::worktree::protect::snapshot::WrittenBy;
 use sprag_intent::records::{AcceptedIntent, ExpandedIntent, ReopenedIntent};
 use sprag_intent::{CriterionProof, IntentOrigin, IntentRecord, IntentStatus, Ownership};
 
@@ -106,7 +107,7 @@ pub(crate) fn expand(args: ExpandArgs, cx: &CommandCx) -> CommandResult {
         text = intent_files::edit::with_pattern(&text, origin, &args.id, pattern)
             .ok_or_else(|| Failure::not_editable(origin.path()))?;
     }
-    sprag_host::intents::rewrite(&world, &world.places, origin, &text)?;
+    sprag_host::intents::replace(&world, origin, &text, WrittenBy::Person)?;
     let after = all(&world)?;
     let after = one(&after, &args.id)?;
     let expanded = IntentRecord::Expanded(ExpandedIntent {

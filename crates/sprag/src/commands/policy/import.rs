@@ -10,7 +10,7 @@ use sprag_host::sys::locations::NoHome;
 use sprag_policy::Rule;
 use sprag_policy::import::{IMPORTERS, Import, RuleImporter, Skipped, find};
 
-use crate::commands::{CommandCx, CommandResult, check_not_agent, show};
+use crate::commands::{CommandCx, CommandResult, accept_protected, check_not_agent, show};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
@@ -56,6 +56,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let path = rule_import::path(importer, user);
     let changes = rule_import::write(importer, &rules(&found), user, &RealDisk)
         .map_err(|error| Failure::io("write", &path, &error))?;
+    accept_protected(&places)?;
     show(
         args.format,
         || {

@@ -233,6 +233,7 @@ fn to_json(judged: &RuleVerdict, script: Option<&Script>) -> Value {
         "verdict": judged.verdict.name(),
         "rule": judged.rule,
         "reason": judged.reason,
+        "next": judged.next,
         "matched": judged.matched,
         "uncertain": judged.uncertain,
         "decision": judged.decision.map(|decision| decision.name()),

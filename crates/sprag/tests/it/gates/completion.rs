@@ -136,7 +136,7 @@ fn hooks_below_a_check_owe_nothing() {
     );
     assert_eq!(stop(&sandbox, "s", "All done."), "pass");
     let told = fs::read_to_string(reply).unwrap();
-    assert!(told.starts_with("{}\nsprag: a check runs `sprag verify` and would start itself"), "{told}");
+    assert!(told.starts_with("{}\nsprag: a check started this command"), "{told}");
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn a_failing_command_leads_to_quick_checks() {
     let sandbox = sandbox(&["fast fails quick", "unit fails"]);
     let config = sandbox.home.join(".config/sprag/config.toml");
     let set = fs::read_to_string(&config).unwrap();
-    fs::write(&config, format!("completion.on_tool_failure = \"quick\"\n{set}")).unwrap();
+    sandbox.write_config(&format!("completion.on_tool_failure = \"quick\"\n{set}"));
     let failed = json!({"tool_name": "Bash", "tool_input": {"command": "make"}, "error": "Exit code 2"});
     sandbox.event("s", "PostToolUseFailure", failed);
     let told = stop(&sandbox, "s", "Hm.");

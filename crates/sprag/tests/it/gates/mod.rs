@@ -3,6 +3,7 @@
 mod commit;
 mod completion;
 mod delegation;
+mod moved;
 mod permission;
 mod reflection;
 pub(crate) mod review;

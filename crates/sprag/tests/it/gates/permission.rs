@@ -31,6 +31,7 @@ fn user_file(sandbox: &Sandbox, name: &str, text: &str) {
     let path = sandbox.home.join(".config/sprag").join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
+    sandbox.accept();
 }
 
 /// Returns the decision of a `PreToolUse` reply and the rule or code behind it.
@@ -317,7 +318,7 @@ fn what_a_script_did_to_a_guarded_file_is_undone() {
     fs::write(&hook, "#!/bin/sh\nexit 0\n").unwrap();
     fs::remove_file(&rules).unwrap();
     fs::write(&settings, json!({"disableAllHooks": true, "model": "y"}).to_string()).unwrap();
-    sandbox.write(".git/hooks/post-commit", "#!/bin/sh\n");
+    fs::write(hook.with_file_name("post-commit"), "#!/bin/sh\n").unwrap();
     sandbox.write("src/main.rs", "fn main() {}\n");
     let mut done = call;
     done["tool_response"] = json!({"stdout": ""});
@@ -339,10 +340,14 @@ fn what_a_script_did_to_a_guarded_file_is_undone() {
     let kept: Vec<_> = fs::read_dir(sandbox.store().join("guard/damaged")).unwrap().collect();
     assert_eq!(kept.len(), 2, "what they became is kept");
     assert!(crate::support::stored_lines(&sandbox.store()).join("").contains("protection.damaged"));
-    // Sprag attributes a change between two calls to a person and keeps it.
-    fs::write(&hook, "#!/bin/sh\nmake test\n").unwrap();
+    // A background job changes it between two calls.
+    fs::write(&hook, "#!/bin/sh\nexit 1\n").unwrap();
     done["tool_use_id"] = json!("t2");
-    sandbox.event("s", "PreToolUse", done.clone());
+    let told = sandbox.event("s", "PreToolUse", done.clone()).to_string();
+    assert!(told.contains("pre-commit` was restored"), "{told}");
+    // A person accepts a change.
+    fs::write(&hook, "#!/bin/sh\nmake test\n").unwrap();
+    sandbox.accept();
     assert_eq!(sandbox.event("s", "PostToolUse", done), json!({}));
     assert_eq!(fs::read_to_string(&hook).unwrap(), "#!/bin/sh\nmake test\n");
 }

@@ -20,9 +20,7 @@ pub(crate) fn configured(text: &str) -> Sandbox {
 }
 
 fn configure(sandbox: &Sandbox, text: &str) {
-    let dir = sandbox.home.join(".config/sprag");
-    fs::create_dir_all(&dir).unwrap();
-    fs::write(dir.join("config.toml"), format!("{text}\n[reflection]\nsession = \"off\"\n")).unwrap();
+    sandbox.write_config(&format!("{text}\n[reflection]\nsession = \"off\"\n"));
 }
 
 pub(crate) fn prompt(sandbox: &Sandbox, session: &str, text: &str) {
@@ -78,6 +76,37 @@ fn approve(sandbox: &Sandbox, session: &str) {
         &["COMPLETE", "--summary", "fine", "--session", session, "--token", &token],
     );
     assert_eq!(ran.code, 0, "{}", ran.stderr);
+}
+
+/// A second reviewer approves the tree that the first one rejected. The agent may continue, and a debt names
+/// both reviewers.
+#[test]
+fn reviewers_who_disagree_leave_a_debt() {
+    let sandbox = configured("");
+    prompt(&sandbox, "s", "#review make it so");
+    sandbox.write("a.txt", "one\n");
+    assert!(stop(&sandbox, "s").contains("a review is due"));
+    let decide = |word: &str, more: &[&str]| {
+        let token = reviewer_starts(&sandbox, "s");
+        let args = [word, "--summary", "seen", "--session", "s", "--token", &token];
+        let ran = decides(&sandbox, "s", &[&args, more].concat());
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        sandbox.event("s", "SubagentStop", reviewer(json!({})));
+    };
+    decide("ISSUES", &["--message", "line 1 is wrong"]);
+    assert!(stop(&sandbox, "s").contains("line 1 is wrong"));
+    sandbox.write("a.txt", "two\n");
+    decide("COMPLETE", &[]);
+    assert!(!sandbox.run(&["debt", "list"]).stdout.contains("found issues"), "changed work has no dispute");
+    prompt(&sandbox, "s", "#review once more");
+    sandbox.write("a.txt", "three\n");
+    assert!(stop(&sandbox, "s").contains("a review is due"));
+    decide("ISSUES", &["--message", "line 1 is wrong"]);
+    decide("COMPLETE", &[]);
+    assert_eq!(stop(&sandbox, "s"), "");
+    let debts = sandbox.run(&["debt", "list"]).stdout;
+    assert!(debts.contains("found issues and reviewer"), "{debts}");
+    assert!(debts.matches("sprag:sprag-reviewer r1").count() >= 2, "{debts}");
 }
 
 #[test]

@@ -51,7 +51,8 @@ fn intents_that_a_program_removed_or_replaced_are_put_back() {
     // The program replaces the directory.
     runs(&sandbox, "bash two.sh", || {
         fs::rename(&ours, sandbox.project.join("old")).unwrap();
-        sandbox.write(".sprag/intents.yaml", WIDE);
+        fs::create_dir(&ours).unwrap();
+        fs::write(ours.join("intents.yaml"), WIDE).unwrap();
     });
     is_bound(&sandbox);
     // The program leaves a link; Sprag writes nothing through it.
@@ -78,7 +79,9 @@ fn a_file_of_intents_that_a_program_made_does_not_count() {
     let sandbox = headless(sandbox());
     select(&sandbox, "s", "AUTH");
     let told = runs(&sandbox, "bash x.sh", || {
-        sandbox.write(".orchestration/active_intents.yaml", "active_intents:\n  - {id: ALL, name: x}\n");
+        fs::create_dir(sandbox.project.join(".orchestration")).unwrap();
+        let file = sandbox.project.join(".orchestration/active_intents.yaml");
+        fs::write(file, "active_intents:\n  - {id: ALL, name: x}\n").unwrap();
     });
     assert!(told.contains("active_intents.yaml` was restored"), "{told}");
     assert!(!sandbox.project.join(".orchestration/active_intents.yaml").exists());
@@ -124,7 +127,10 @@ fn intents_behind_a_link_are_no_intents() {
 #[test]
 fn a_program_may_make_the_first_intents() {
     let sandbox = Sandbox::new();
-    let told = runs(&sandbox, "bash x.sh", || drop(sandbox.write(".sprag/intents.yaml", WIDE)));
+    let told = runs(&sandbox, "bash x.sh", || {
+        fs::create_dir(sandbox.project.join(".sprag")).unwrap();
+        fs::write(sandbox.project.join(".sprag/intents.yaml"), WIDE).unwrap();
+    });
     assert!(!told.contains("was restored"), "{told}");
     let reply: Value = write(&sandbox, "s", "x");
     assert_eq!(code(&reply), "intent_required");

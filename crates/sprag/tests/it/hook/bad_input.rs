@@ -274,11 +274,9 @@ fn a_panic_is_caught_and_told() {
 #[test]
 fn a_broken_configuration_keeps_the_last_good_one() {
     let sandbox = Sandbox::new();
-    let config = sandbox.home.join(".config/sprag/config.toml");
-    fs::create_dir_all(config.parent().unwrap()).unwrap();
-    fs::write(&config, "[circuit_breaker]\nmax_blocks = 1\n").unwrap();
+    sandbox.write_config("[circuit_breaker]\nmax_blocks = 1\n");
     sandbox.bash("s", "make");
-    fs::write(&config, "[circuit_breaker]\nmax_blocks = \"many\"\n").unwrap();
+    sandbox.write_config("[circuit_breaker]\nmax_blocks = \"many\"\n");
     sandbox.write("a.txt", CONFLICT);
     assert_eq!(sandbox.event("s", "Stop", json!({}))["decision"], "block");
     assert_eq!(

@@ -271,9 +271,7 @@ fn a_broken_project_layer_freezes_nothing() {
     let sandbox = conflicted();
     sandbox.write(".sprag/config.toml", "oops = = 1\n");
     sandbox.run(&["config", "set", "circuit_breaker.max_blocks", "1"]);
-    let user = sandbox.home.join(".config/sprag/config.toml");
-    fs::create_dir_all(user.parent().unwrap()).unwrap();
-    fs::write(&user, "[circuit_breaker]\nmax_blocks = 1\n").unwrap();
+    sandbox.write_config("[circuit_breaker]\nmax_blocks = 1\n");
     assert!(is_held(&sandbox.event("s", "Stop", json!({}))));
     assert!(!is_held(&sandbox.event("s", "Stop", json!({}))), "the user's own word counts beside it");
 }

@@ -5,3 +5,4 @@ pub(crate) mod dry_run;
 mod headless;
 mod hostile;
 mod planted_files;
+mod twice;

@@ -91,11 +91,33 @@ impl Sandbox {
         self.command("git").args(identity).args(args).output().unwrap()
     }
 
+    /// Writes a file of the project, as a person would.
     pub(crate) fn write(&self, path: &str, text: &str) -> PathBuf {
+        let is_configuration = path.starts_with('.');
         let path = self.project.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
+        if is_configuration {
+            self.accept();
+        }
         path
+    }
+
+    /// Writes the user's configuration, as a person would.
+    pub(crate) fn write_config(&self, text: &str) -> PathBuf {
+        let path = self.home.join(".config/sprag/config.toml");
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        self.accept();
+        path
+    }
+
+    /// Accepts the protected files as they are, like `sprag trust` of a person.
+    pub(crate) fn accept(&self) {
+        let manifests = self.home.join(".local/state/sprag/guarded");
+        if manifests.exists() {
+            fs::remove_dir_all(manifests).unwrap();
+        }
     }
 
     pub(crate) fn store(&self) -> PathBuf {

@@ -93,10 +93,11 @@ fn issues_reach_the_author_once_in_full_and_a_new_verdict_holds_again() {
     desk.reviewer_starts();
     desk.reviewer_decides(ReviewResult::Issues);
     assert!(held(desk.stop()).1.contains("line 3 is wrong"), "a new verdict may hold again");
+    desk.work("t2");
     desk.reviewer_starts();
     desk.reviewer_decides(ReviewResult::Complete);
     assert_eq!(desk.stop(), Ruling::Pass);
-    assert_eq!(desk.debts.open().len(), 0, "the approval meets the debt");
+    assert_eq!(desk.debts.open().len(), 0, "the approval of the repaired work meets the debt");
 }
 
 /// A question to the user passes; the hold follows at the next stop.

@@ -163,6 +163,65 @@ fn ways(desk: &Desk, name: &str) -> Vec<(&'static str, Call)> {
     ]
 }
 
+/// The store has hashes of ignored and secret files, and no copy of their content.
+#[test]
+fn no_private_content_is_copied() {
+    let desk = Desk::new();
+    desk.file(".gitignore", "private/\n");
+    desk.file("src/nested/.gitignore", "*.local\n");
+    assert!(desk.sandbox.git(&["init", "-q", "src/nested"]).status.success());
+    let secret = "ghp_0123456789abcdefghij0123456789abcdef";
+    let files = [
+        ("private/notes.txt", "marker-one"),
+        (".env", "marker-two"),
+        ("server.pem", "marker-three"),
+        ("src/nested/a.local", "marker-four"),
+        ("config.txt", secret),
+        ("plain.txt", "marker-plain"),
+    ];
+    for (name, marker) in files {
+        desk.file(name, &format!("{marker} before\n"));
+        desk.reads("a", name);
+        desk.writes("a", name, &format!("{marker} after\n"));
+        desk.reads("b", name);
+        desk.writes("b", name, &format!("{marker} again\n"));
+        // The gate works as before: the first session must read the file again.
+        assert_eq!(desk.code("a", &desk.write_call(name, "x\n")), "stale_file", "{name}");
+    }
+    let copied = |marker: &str| {
+        let home = desk.sandbox.home.as_os_str();
+        let mut grep = desk.sandbox.command("grep");
+        let found = grep.args(["-raF", marker, ".git/sprag"]).arg(home).output().unwrap();
+        String::from_utf8_lossy(&found.stdout).into_owned()
+    };
+    for marker in ["marker-one", "marker-two", "marker-three", "marker-four", secret] {
+        assert_eq!(copied(marker), "", "{marker}");
+    }
+    assert!(copied("marker-plain").contains("before"));
+}
+
+/// The other session wrote the file after this one read it, and ended before this one writes.
+#[test]
+fn the_work_of_a_session_that_ended_is_not_overwritten() {
+    let desk = Desk::alone();
+    desk.file("a.txt", "one\n");
+    desk.file("own.txt", "one\n");
+    desk.reads("first", "a.txt");
+    desk.reads("first", "own.txt");
+    desk.joined_by("second");
+    desk.reads("second", "a.txt");
+    desk.writes("second", "a.txt", "two\n");
+    desk.sandbox.event("second", "SessionEnd", json!({"reason": "exit"}));
+    let write = desk.write_call("a.txt", "three\n");
+    let (code, told) = desk.asks("first", &write).unwrap_err();
+    assert_eq!(code, "stale_file");
+    assert!(told.contains("second"), "{told}");
+    // The way on: read the file again. Files that the other session did not write stay free.
+    assert_eq!(desk.code("first", &desk.write_call("own.txt", "x\n")), "pass");
+    desk.reads("first", "a.txt");
+    assert_eq!(desk.code("first", &desk.write_call("a.txt", "three\n")), "pass");
+}
+
 #[test]
 fn every_way_of_writing_is_refused_on_a_file_that_changed() {
     let desk = Desk::new();
@@ -263,7 +322,7 @@ fn only_intents_ask_for_reading_before_overwriting() {
     desk.runs("mine", "head -3 a");
     let (code, told) = desk.asks("mine", &write).unwrap_err();
     assert_eq!(code, "unread_file");
-    assert!(told.contains("only a part was read"), "{told}");
+    assert!(told.contains("has read only a part of it"), "{told}");
     desk.reads("mine", "a");
     assert_eq!(stale(&write), "unread_file", "a tool shows 2000 lines");
     let rest = desk.call("Read", json!({"file_path": desk.path("a"), "offset": 2001}));
@@ -317,7 +376,7 @@ fn one_writes_at_a_time() {
     assert_eq!(desk.code("other", &theirs), "pass");
     let (code, told) = desk.asks("mine", &desk.write_call("a", "mine\n")).unwrap_err();
     assert_eq!(code, "write_in_progress");
-    assert!(told.contains("session `other` is writing it"), "{told}");
+    assert!(told.contains("session `other` is writing `"), "{told}");
     assert_eq!(desk.code("mine", &desk.write_call("b", "mine\n")), "pass");
     desk.file("a", "theirs\n");
     assert_eq!(desk.code("mine", &desk.write_call("a", "mine\n")), "stale_file", "while the call runs");

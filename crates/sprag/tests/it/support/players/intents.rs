@@ -45,7 +45,7 @@ pub(super) fn fact(
         holders: Vec::new(),
         ignored: IgnoredIntents::default(),
         folding: CaseFolding::Exact,
-        roots: [input.root.clone(), input.root.clone()],
+        roots: vec![input.root.clone()],
         temp: vec!["/tmp".to_owned()],
         targets: targets.into_iter().filter_map(target).collect(),
         unknown: Vec::new(),

@@ -114,13 +114,12 @@ impl Player for Program {
             Step::Config { key, value } => {
                 // Below a client's process no command may change settings, so the user edits the file.
                 let file = self.sandbox.home.join(".config/sprag/config.toml");
-                fs::create_dir_all(file.parent().unwrap()).unwrap();
                 let set = fs::read_to_string(&file).unwrap_or_default();
                 let others = set.lines().filter(|line| !line.starts_with(key.as_str()));
                 // The key comes first: after a table header it would belong to that table.
                 let lines: Vec<String> =
                     [setting(key, value)].into_iter().chain(others.map(str::to_owned)).collect();
-                fs::write(&file, lines.join("\n")).unwrap();
+                self.sandbox.write_config(&lines.join("\n"));
                 return Told::Nothing;
             }
             Step::Permission(command) => {
