@@ -20,7 +20,7 @@ impl From<NoHome> for Failure {
         Failure::new(
             ExitKind::Usage,
             "no_home",
-            "no home directory; outside git, Sprag keeps its records there",
+            "no home directory for the records of Sprag: `HOME` and `SPRAG_HOME` are not set",
         )
         .next("export SPRAG_HOME=/a/directory")
     }
@@ -45,14 +45,17 @@ impl From<StartError> for Failure {
             StartError::StageTaken { stage, plan } => (
                 ExitKind::No,
                 "stage_taken",
-                format!("the unfinished run of plan `{plan}` also has a stage `{}`", stage.as_str()),
+                format!(
+                    "an unfinished run of plan `{plan}` already uses the stage name `{}`",
+                    stage.as_str()
+                ),
                 "sprag status",
             ),
             StartError::Unproven { trunk } => (
                 ExitKind::No,
                 "unproven",
                 format!(
-                    "the trunk `{trunk}` is missing or lacks stages that were merged; Sprag does not build on it"
+                    "trunk `{trunk}` is missing or lacks commits of merged stages, so the run cannot resume"
                 ),
                 "git fsck --lost-found",
             ),
@@ -74,7 +77,7 @@ impl From<StartError> for Failure {
             StartError::NoRun { name } => (
                 ExitKind::No,
                 "no_run",
-                format!("this clone has no run of a plan `{name}`"),
+                format!("this clone has no run of plan `{name}`"),
                 "sprag run plan.md",
             ),
             StartError::Git(why) => (ExitKind::Ours, "git", format!("git failed: {why}"), "sprag doctor"),
@@ -163,12 +166,10 @@ impl From<InstallError> for Failure {
                 format!("another program changed `{}` at the same time; nothing was written", path.display()),
             )
             .next("sprag init"),
-            InstallError::Protected { path } => Failure::new(
-                ExitKind::No,
-                "protected",
-                format!("`{}` is protected against writing", path.display()),
-            )
-            .next(format!("ls -l {}", path.display())),
+            InstallError::Protected { path } => {
+                Failure::new(ExitKind::No, "protected", format!("`{}` is write-protected", path.display()))
+                    .next(format!("ls -l {}", path.display()))
+            }
             InstallError::Io(error) => Failure::from(error),
         }
     }

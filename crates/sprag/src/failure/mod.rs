@@ -117,7 +117,7 @@ impl Failure {
 
     pub(crate) fn not_reviewer() -> Failure {
         let message =
-            "only the reviewer of this session decides (with its token), or a person (with `--human`)";
+            "only the reviewer of this session (with its token) or a person (with `--human`) can decide";
         Failure::new(ExitKind::No, "not_reviewer", message).next("sprag review list")
     }
 
@@ -139,7 +139,7 @@ impl Failure {
 
     pub(crate) fn not_trusted(plan: &Path) -> Failure {
         let file = file_word(plan);
-        Failure::new(ExitKind::No, "not_trusted", "the plan was not run")
+        Failure::new(ExitKind::No, "not_trusted", "the plan was not run: its programs were not allowed")
             .next(format!("sprag plan show {file}"))
             .next(format!("sprag run {file} --trust"))
     }
@@ -158,17 +158,19 @@ impl Failure {
     }
 
     pub(crate) fn verify_within_check() -> Failure {
-        Failure::new(ExitKind::Usage, "within_check", "a check runs `sprag verify` and would start itself")
-            .next("remove `sprag verify` from the command of the check")
+        let message = "a check started this command, which would start the same check again without end";
+        Failure::new(ExitKind::Usage, "within_check", message)
+            .next("remove `sprag verify` and `sprag intent done` from the command of the check")
     }
 
     pub(crate) fn no_refusal(code: &str) -> Failure {
-        let message = format!("no call with the code `{}` waits for approval here", quoted(code));
+        let message = format!("no refused call in this repository has the code `{}`", quoted(code));
         Failure::new(ExitKind::No, "no_refusal", message).next("sprag approve")
     }
 
     pub(crate) fn same_code(code: &str) -> Failure {
-        let message = format!("two sessions have the code `{}`", quoted(code));
+        let message =
+            format!("refused calls of two sessions have the code `{}`; name the session", quoted(code));
         Failure::new(ExitKind::Usage, "same_code", message).next(format!("sprag approve {code} --session ID"))
     }
 
@@ -198,7 +200,7 @@ impl Failure {
     }
 
     pub(crate) fn no_criterion(id: &str, key: &str) -> Failure {
-        let message = format!("intent `{id}` has no criterion `{}` that a person accepts", quoted(key));
+        let message = format!("intent `{id}` has no criterion `{}` for a person to accept", quoted(key));
         Failure::new(ExitKind::No, "not_found", message).next(format!("sprag intent show {id}"))
     }
 
@@ -298,8 +300,12 @@ impl Failure {
 
     /// Returns the failure for a change of a learning that ends with its session.
     pub(crate) fn passing() -> Failure {
-        Failure::new(ExitKind::No, "ephemeral", "an ephemeral learning ends with its session")
-            .next("sprag memory promote ID --to project")
+        Failure::new(
+            ExitKind::No,
+            "ephemeral",
+            "cannot change an ephemeral learning, which ends with its session",
+        )
+        .next("sprag memory promote ID --to project")
     }
 
     pub(crate) fn wrong_status(id: &str, status: &str, done: &str) -> Failure {
@@ -312,7 +318,7 @@ impl Failure {
     }
 
     pub(crate) fn other_scope(old: &str, new: &str) -> Failure {
-        let message = format!("`{}` and `{}` are stored in different places", quoted(old), quoted(new));
+        let message = format!("learnings `{}` and `{}` are in different stores", quoted(old), quoted(new));
         Failure::new(ExitKind::No, "other_scope", message)
             .next(format!("sprag memory promote {} --to SCOPE", quoted(new)))
     }
@@ -338,7 +344,7 @@ impl Failure {
     }
 
     pub(crate) fn busy(command: &str) -> Failure {
-        Failure::new(ExitKind::Ours, "busy", "another `sprag` process runs this command")
+        Failure::new(ExitKind::Ours, "busy", "another `sprag` process is already running this command")
             .next(format!("sprag {command}"))
     }
 

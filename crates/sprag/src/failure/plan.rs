@@ -45,7 +45,7 @@ impl Failure {
 
     /// Returns the failure for a command of a stage agent that runs elsewhere and names no stage.
     pub(crate) fn not_in_a_stage(command: &str) -> Failure {
-        let message = "no stage given; only an agent of a run may omit it";
+        let message = "no stage given; only an agent that works on a stage may omit the name";
         Failure::new(ExitKind::Usage, "no_stage", message).next(format!("sprag {command}"))
     }
 

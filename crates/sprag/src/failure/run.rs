@@ -22,7 +22,8 @@ impl Failure {
 
     /// Returns the failure for a report of an agent without a daemon. An agent cannot resume a stopped run.
     pub(crate) fn agent_without_daemon() -> Failure {
-        let message = "the daemon is not running, so this report was not recorded; commit your work and end; the resumed run checks it";
+        let message = "the daemon is not running, so this report was not recorded; \
+                       commit your work and stop; the run checks it after a resume";
         Failure::new(ExitKind::No, "no_daemon", message).next("git status")
     }
 
@@ -44,7 +45,8 @@ impl Failure {
 
     pub(crate) fn not_amended_untrusted(plan: &Path) -> Failure {
         let file = file_word(plan);
-        Failure::new(ExitKind::No, "not_trusted", "the plan of the run was not changed")
+        let message = "the run keeps its old plan: the programs of the new plan were not allowed";
+        Failure::new(ExitKind::No, "not_trusted", message)
             .next(format!("sprag plan show {file}"))
             .next(format!("sprag plan amend {file} --trust"))
     }
@@ -64,7 +66,7 @@ impl Failure {
     }
 
     pub(crate) fn no_stage_named() -> Failure {
-        let message = "no stage given; only an agent of a run may omit it";
+        let message = "no stage given; only an agent that works on a stage may omit the name";
         Failure::new(ExitKind::Usage, "no_stage", message).next("sprag stage review STAGE")
     }
 
@@ -89,7 +91,7 @@ impl Failure {
         match reason {
             RequestError::NoRun => Failure::no_run_of_stage(stage),
             RequestError::AtWork { pid } => {
-                let message = format!("process `{pid}` runs a plan and does not answer");
+                let message = format!("the daemon (process `{pid}`) runs a plan, but does not answer");
                 Failure::new(ExitKind::No, "at_work", message).next("sprag run repair")
             }
             RequestError::Refused { code, message } => Failure::told_no(code, message, Some(stage)),

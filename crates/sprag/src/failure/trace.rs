@@ -8,9 +8,9 @@ use super::{ExitKind, Failure};
 
 impl Failure {
     pub(crate) fn hook_taken(path: &Path) -> Failure {
-        let message = format!("`{}` belongs to another program", path.display());
+        let message = format!("git hook `{}` exists already, and Sprag did not write it", path.display());
         Failure::new(ExitKind::No, "hook_taken", message)
-            .next("let that hook pass its stdin to `sprag trace rewritten`")
+            .next("let that hook also pass its stdin to `sprag trace rewritten`")
     }
 
     pub(crate) fn no_such_file(file: &Path) -> Failure {

@@ -24,7 +24,7 @@ use crate::output::{self, OutputFormat};
 
 /// Show what a reviewer needs to know
 ///
-/// Prints the prompts of the user, the call that waits, the diff and earlier decisions.
+/// Prints the prompts of the user, the tool call that waits for the review, the diff and earlier decisions.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Session id, or its first characters (default: SPRAG_REVIEW_SESSION, else the only live session)

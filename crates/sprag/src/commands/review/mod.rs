@@ -20,7 +20,7 @@ use crate::output::{self, OutputFormat};
 
 /// List reviews, or start one
 ///
-/// A reviewer is an agent that is not the author of the work. It decides with `sprag decide`.
+/// The reviewer is an agent other than the author. It reports its decision with `sprag decide`.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     sprag review list\n  \
@@ -38,7 +38,7 @@ enum Command {
         #[command(flatten)]
         format: OutputFormat,
     },
-    /// Show how often each review template led to a review
+    /// Show how often each wording of the review request (template) led to a review
     Stats {
         #[command(flatten)]
         format: OutputFormat,

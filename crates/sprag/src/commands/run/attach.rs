@@ -20,7 +20,7 @@ pub(crate) struct Args {
     /// Open a new terminal window (`terminal.command`)
     #[arg(long)]
     window: bool,
-    /// Name of the plan (default: the run that changed last)
+    /// Name of the plan (default: the run with the latest change)
     #[arg(long, value_name = "NAME")]
     plan: Option<String>,
 }

@@ -16,7 +16,7 @@ use crate::output::{self, OutputFormat};
 /// Show the states of the stages of a run, by level
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Name of the plan (default: the run that changed last)
+    /// Name of the plan (default: the run with the latest change)
     #[arg(long, value_name = "NAME")]
     plan: Option<String>,
     /// Print the graph for Graphviz

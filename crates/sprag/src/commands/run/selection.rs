@@ -1,4 +1,4 @@
-//! Selects the run of a command: the named one, or the one that changed last.
+//! Selects the run of a command: the named one, or the one with the latest change.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

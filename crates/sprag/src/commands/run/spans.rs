@@ -19,7 +19,7 @@ use crate::output;
 /// `/v1/traces`. Sends nothing. Agents get `TRACEPARENT`, so that spans of their clients join the same trace.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Name of the plan (default: the run that changed last)
+    /// Name of the plan (default: the run with the latest change)
     #[arg(long, value_name = "NAME")]
     plan: Option<String>,
 }

@@ -15,8 +15,8 @@ use crate::output::{self, OutputFormat};
 
 /// Allow one refused call once (people only)
 ///
-/// Without a code, lists the refused calls. After an approval the agent must repeat the same call within ten
-/// minutes. Some rules allow no approval.
+/// Without a code, lists the refused calls with their codes. After an approval, the agent must make the same
+/// call again within ten minutes. Some rules do not allow an approval.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     sprag approve\n  \

@@ -76,6 +76,7 @@ fn list(format: OutputFormat, cx: &CommandCx) -> CommandResult {
                 let cause = match debt.cause {
                     sprag_govern::obligation::DebtCause::Released => "released by the breaker",
                     sprag_govern::obligation::DebtCause::Ended => "open when the session ended",
+                    sprag_govern::obligation::DebtCause::Disputed => "reviewers disagree",
                 };
                 output::line(format!(
                     "{}  {}  {}  {cause}\n  {}",

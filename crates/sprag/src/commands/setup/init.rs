@@ -15,6 +15,7 @@ use sprag_host::sys::disk::{Disk as _, RealDisk};
 use sprag_host::sys::exec::on_path;
 use sprag_host::sys::human;
 use sprag_host::sys::locations::{self, Locations, UserLocations};
+use sprag_host::worktree::protect::snapshot;
 
 use crate::commands::{CommandCx, CommandEnd, CommandResult, check_not_agent};
 use crate::failure::Failure;
@@ -98,6 +99,9 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     }
     let makes_project = !(args.dry_run || args.hooks_only || args.remove);
     let project = if makes_project { setup.make_project()? } else { None };
+    if let Some(user) = setup.user.as_ref().filter(|_| !args.dry_run) {
+        snapshot::accept(user, &RealDisk)?;
+    }
     setup.finish(&files, project)
 }
 

@@ -33,7 +33,7 @@ use table::StageFilter;
     sprag status\n  \
     sprag status --live")]
 pub(super) struct Args {
-    /// Name of the plan (default: the run that changed last)
+    /// Name of the plan (default: the run with the latest change)
     #[arg(long, value_name = "NAME")]
     plan: Option<String>,
     /// Show a live screen; `q` quits

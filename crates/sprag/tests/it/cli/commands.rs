@@ -270,7 +270,7 @@ fn configuration_shows_where_every_value_comes_from() {
     policy.judge_confidence             default      0.7
     policy.judge_seconds                default      2
     policy.off                          default      []
-    policy.packs                        default      ["core", "self", "secrets", "readonly"]
+    policy.packs                        default      ["core", "self", "secrets", "places", "flows", "system", "readonly"]
     policy.strict                       default      false
     policy.triage                       default      "deny-only"
     protection.restore                  default      "on"

@@ -43,7 +43,7 @@ fn the_reference_of_the_configuration() {
 #[test]
 fn the_reference_of_the_commands() {
     let sandbox = Sandbox::new();
-    let mut text = "# Commands\n\nThe tests generate this page from the output of `--help`.\n\n| exit code | meaning |\n|---|---|\n| 0 | done; `sprag hook` always exits with 0 |\n| 1 | the answer is no: refused, failed, not found, on hold |\n| 2 | wrong usage or configuration; Sprag did nothing |\n| 3 | done, but some input lines were bad |\n| 4 | Sprag failed: disk, lock or child process |\n| 128 + N | `sprag run --foreground` stopped in order after signal N |\n".to_owned();
+    let mut text = "# Commands\n\nThe tests generate this page from the output of `--help`.\n\n| exit code | meaning |\n|---|---|\n| 0 | done; `sprag hook` always exits with 0 |\n| 1 | the answer is no: refused, failed, not found, on hold |\n| 2 | wrong usage or configuration; Sprag did nothing |\n| 3 | done, but some input lines were bad |\n| 4 | Sprag failed: disk, lock or child process |\n| 128 + N | signal N stopped `sprag run --foreground`, for example 130 after Ctrl-C (signal 2) |\n".to_owned();
     describe(&sandbox, &[], &mut text);
     is_up_to_date("docs/reference/commands.md", &text);
 }

@@ -130,7 +130,11 @@ fn trust_is_bound_to_the_content() {
     let (code, told) = at_terminal(&sandbox, &["trust"]);
     assert_eq!(
         (code, told.as_str()),
-        (0, "`ROOT/project/.sprag/config.toml`: trusted with its current content\n")
+        (
+            0,
+            "`ROOT/project/.sprag/config.toml`: trusted with its current content\n\
+             protected files: accepted as they are now\n"
+        )
     );
     assert_eq!(blocks(), 1);
     fs::write(&config, "[circuit_breaker]\nmax_blocks = 2\n").unwrap();

@@ -144,8 +144,7 @@ const CHECK: &str = "[[completion.check]]\nname = \"tests\"\ncommand = \"test -e
 #[test]
 fn a_verification_that_failed_and_passes_is_written_down_and_offered() {
     let sandbox = sandbox();
-    fs::create_dir_all(sandbox.home.join(".config/sprag")).unwrap();
-    fs::write(sandbox.home.join(".config/sprag/config.toml"), CHECK).unwrap();
+    sandbox.write_config(CHECK);
     sandbox.write("a.rs", "fn a() {}\n");
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-q", "-m", "start"]);

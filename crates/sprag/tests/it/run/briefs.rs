@@ -231,7 +231,7 @@ fn a_handoff_is_written_in_either_form_and_what_is_wrong_with_one_is_told() {
       next: sprag run graph
     ");
     assert_snapshot!(told(&["handoff", "show"]), @"
-    sprag: no stage given; only an agent of a run may omit it
+    sprag: no stage given; only an agent that works on a stage may omit the name
       next: sprag handoff show STAGE
     ");
     // The stage is merged and its worktree is removed: files in another directory do not belong to it.

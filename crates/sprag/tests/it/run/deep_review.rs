@@ -172,7 +172,7 @@ fn a_token_of_somebody_else_is_no_verdict_and_an_author_has_none() {
     let deep = Deep::new(&author, &stolen);
     deep.assert_a_persons(&deep.desk.run(), "`claude` gave no verdict");
     let refused = deep.read("refused");
-    assert!(refused.contains("only the reviewer of this session decides"), "{refused}");
+    assert!(refused.contains("only the reviewer of this session (with its token)"), "{refused}");
 }
 
 #[test]

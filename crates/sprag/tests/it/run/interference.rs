@@ -253,10 +253,10 @@ fn merged_is_what_git_has_and_not_what_was_written_down() {
         fs::write(&log, records.replace(&first, &commit)).unwrap();
         let ran = desk.run();
         assert_eq!(ran.code, 1, "{}", ran.stderr);
-        assert!(ran.stderr.contains("is missing or lacks stages that were merged"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("is missing or lacks commits of merged stages"), "{}", ran.stderr);
     }
     fs::write(&log, records).unwrap();
-    assert!(!desk.run().stderr.contains("stages that were merged"));
+    assert!(!desk.run().stderr.contains("commits of merged stages"));
 }
 
 #[test]
@@ -309,7 +309,11 @@ fn two_plans_do_not_share_a_stage_and_a_new_run_does_not_start_on_an_old_branch(
     fs::write(&plan, text.replace("name: p", "name: q")).unwrap();
     let ran = desk.run();
     assert_eq!(ran.code, 1);
-    assert!(ran.stderr.contains("the unfinished run of plan `p` also has a stage `a`"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("an unfinished run of plan `p` already uses the stage name `a`"),
+        "{}",
+        ran.stderr
+    );
     assert_eq!(desk.sandbox.run(&["stage", "skip", "a", "--why", "enough"]).code, 0);
     fs::write(&plan, text).unwrap();
     assert_eq!(desk.run().code, 0, "what is left of it is cleared away");

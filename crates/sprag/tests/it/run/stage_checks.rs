@@ -66,10 +66,9 @@ impl Told {
 /// Appends to the user's configuration, once.
 pub(crate) fn add(sandbox: &Sandbox, text: &str) {
     let file = sandbox.home.join(".config/sprag/config.toml");
-    fs::create_dir_all(file.parent().unwrap()).unwrap();
     let set = fs::read_to_string(&file).unwrap_or_default();
     if !set.contains(text) {
-        fs::write(&file, format!("{}\n{text}", set.trim_end())).unwrap();
+        sandbox.write_config(&format!("{}\n{text}", set.trim_end()));
     }
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// Print all lines, not only the last 200
     #[arg(long)]
     all: bool,
-    /// Name of the plan (default: the run that changed last)
+    /// Name of the plan (default: the run with the latest change)
     #[arg(long, value_name = "NAME")]
     plan: Option<String>,
     #[command(flatten)]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::world::{Answer, DemoWorld};
+use super::world::{Answer, DemoWorld, Detail};
 use crate::failure::Failure;
 
 const INTENTS: &str = "\
@@ -50,18 +50,18 @@ fn unseen(stage: &DemoWorld) -> Result<(), Failure> {
     stage.ask("session-6", "SessionStart", json!({"source": "startup"}))?;
     stage.sprag(&["intent", "select", "GREET", "--session", "session-6"], b"")?;
     stage.say("  Session 6 reads the file. Session 5 changes a line of it. Now session 6 would undo that:");
-    stage.quietly_file("session-6", "Read", json!({"file_path": FILE}), show_file)?;
+    stage.file_tool(Detail::Full, "session-6", "Read", json!({"file_path": FILE}), show_file)?;
     let edit = json!({"file_path": FILE, "old_string": "hello Bob", "new_string": "good morning Bob"});
-    stage.quietly_file("session-5", "Edit", edit, |path| {
+    stage.file_tool(Detail::Full, "session-5", "Edit", edit, |path| {
         let text = fs::read_to_string(path)?;
         fs::write(path, text.replace("hello Bob", "good morning Bob"))?;
         Ok(json!({}))
     })?;
     let list = |bob: &str| format!("hello Ada\n{bob}\nhello Cleo\nhello Dan\nhello Eve\ngood evening Fay\n");
     write(stage, "session-6", FILE, &list("hello Bob"))?;
-    stage.quietly_file("session-6", "Read", json!({"file_path": FILE}), show_file)?;
+    stage.file_tool(Detail::Full, "session-6", "Read", json!({"file_path": FILE}), show_file)?;
     let text = list("good morning Bob");
-    stage.quietly_file("session-6", "Write", json!({"file_path": FILE, "content": text}), |path| {
+    stage.file_tool(Detail::Full, "session-6", "Write", json!({"file_path": FILE, "content": text}), |path| {
         fs::write(path, &text)?;
         Ok(json!({}))
     })
@@ -92,7 +92,7 @@ fn line_intents(stage: &DemoWorld) -> Result<(), Failure> {
 }
 
 fn write(stage: &DemoWorld, session: &str, file: &str, text: &str) -> Result<(), Failure> {
-    stage.file_tool(session, "Write", json!({"file_path": file, "content": text}), |path| {
+    stage.file_tool(Detail::Short, session, "Write", json!({"file_path": file, "content": text}), |path| {
         fs::write(path, text)?;
         Ok(json!({}))
     })

@@ -124,40 +124,23 @@ impl DemoWorld {
         self.ask(session, "PostToolUse", done).map(|_| ())
     }
 
-    /// Plays a call of a tool that reads or writes a file of the project.
+    /// Plays a call of a tool that reads or writes a file of the project. `shown_in` is the shortest demo
+    /// that prints the call.
     pub(super) fn file_tool(
         &self,
-        session: &str,
-        tool: &str,
-        input: Value,
-        act: impl FnOnce(&Path) -> std::io::Result<Value>,
-    ) -> Result<(), Failure> {
-        self.call_file(session, tool, input, act, DemoWorld::event)
-    }
-
-    /// Plays such a call, which only the full demo prints.
-    pub(super) fn quietly_file(
-        &self,
-        session: &str,
-        tool: &str,
-        input: Value,
-        act: impl FnOnce(&Path) -> std::io::Result<Value>,
-    ) -> Result<(), Failure> {
-        self.call_file(session, tool, input, act, DemoWorld::quietly)
-    }
-
-    fn call_file(
-        &self,
+        shown_in: Detail,
         session: &str,
         tool: &str,
         mut input: Value,
         act: impl FnOnce(&Path) -> std::io::Result<Value>,
-        send: fn(&DemoWorld, &str, &str, Value) -> Result<Value, Failure>,
     ) -> Result<(), Failure> {
         let path = self.project.join(input["file_path"].as_str().unwrap_or_default());
         input["file_path"] = json!(path);
         let call = json!({"tool_name": tool, "tool_input": input, "tool_use_id": "call-1"});
-        let reply = send(self, session, "PreToolUse", call.clone())?;
+        let reply = match shown_in {
+            Detail::Short => self.event(session, "PreToolUse", call.clone())?,
+            Detail::Full => self.quietly(session, "PreToolUse", call.clone())?,
+        };
         if reply["hookSpecificOutput"]["permissionDecision"] == "deny" {
             return Ok(());
         }

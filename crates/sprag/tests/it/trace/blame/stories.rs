@@ -383,7 +383,7 @@ fn a_hook_of_git_is_installed_only_when_it_is_asked_for() {
     fs::remove_file(&hook).unwrap();
     fs::write(&hook, "#!/bin/sh\nmine\n").unwrap();
     let (code, said) = init(&["--git-hook"]);
-    assert!(code == 1 && said.contains("belongs to another program"), "{said}");
+    assert!(code == 1 && said.contains("exists already, and Sprag did not write it"), "{said}");
     assert_eq!(init(&["--remove"]).0, 0);
     assert!(hook.exists());
 }
