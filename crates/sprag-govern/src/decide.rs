@@ -18,7 +18,7 @@ use crate::obligation::{Debt, DebtCause, Obligation};
 use crate::reason::Reason;
 use crate::report::ReportOutcome;
 use crate::session::{OwedDuty, ReleasedDuty, Session};
-use crate::session_facts::{Activity, Process, SessionFacts};
+use crate::session_facts::{Activity, SeenClient, SessionFacts};
 use crate::settings::GovernSettings;
 use crate::verdict::{Ruling, Verdict, Vote};
 
@@ -94,7 +94,7 @@ pub struct DecisionFacts {
     pub answers: Answers,
     pub prepared: Prepared,
     /// The process of the client, if it changed.
-    pub client: Option<Process>,
+    pub client: Option<SeenClient>,
 }
 
 impl From<Answers> for DecisionFacts {
@@ -207,8 +207,9 @@ fn take_note(session: &mut Session, input: &Input, facts: &DecisionFacts) {
         (Event::Prompted { author: PromptAuthor::User, .. }, Actor::Main) => about.asking = None,
         _ => {}
     }
-    if facts.client.is_some() {
-        about.client = facts.client;
+    if let Some(seen) = facts.client {
+        about.client = Some(seen.process);
+        about.channel = Some(seen.channel);
     }
     if matches!(&input.event, Event::Prompted { author: PromptAuthor::User, .. })
         && input.actor == Actor::Main

@@ -78,6 +78,8 @@ records! {
         Misdirected(NoDetails) = "misdirected",
         ReviewerStarted(StartedReviewer) = "reviewer.started",
         ReviewerEnded(NoDetails) = "reviewer.ended",
+        /// An event that another process than the client sent. It had no effect.
+        Foreign(ForeignEvent) = "foreign",
     }
 }
 
@@ -182,6 +184,14 @@ pub struct Observation {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RefusalCode {
     pub code: Text<16>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ForeignEvent {
+    /// Kind of the event.
+    pub event: Text<32>,
+    /// Id of the process that sent it.
+    pub pid: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -354,6 +364,10 @@ impl RecordedEvent {
                 format!("a reviewer was started ({})", line(started.client.as_str()))
             }
             RecordedEvent::ReviewerEnded(_) => "the reviewer's process ended".to_owned(),
+            RecordedEvent::Foreign(foreign) => {
+                let (event, pid) = (line(foreign.event.as_str()), foreign.pid);
+                format!("process `{pid}`, which is not the client, sent event `{event}`; Sprag ignored it")
+            }
             RecordedEvent::Went(_) | RecordedEvent::Answered(_) | RecordedEvent::Tick(_) => {
                 format!("`{}`", self.kind())
             }

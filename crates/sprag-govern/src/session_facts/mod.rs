@@ -57,6 +57,9 @@ pub struct SessionFacts {
     pub ended: bool,
     /// The process that calls Sprag's hooks. Commands for people refuse to run below it.
     pub client: Option<Process>,
+    /// How that process sends events.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<ClientChannel>,
     /// The registrations of the hooks.
     #[serde(default, skip_serializing_if = "HookCalls::is_unused")]
     pub hooks: HookCalls,
@@ -181,6 +184,33 @@ pub struct Process {
     pub pid: u32,
     /// Start time in the unit of the system. It distinguishes a process from a later one with the same pid.
     pub start: u64,
+}
+
+/// How a client sends events to its hooks. An event that comes in another way is forged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientChannel {
+    pub stdin: StdinKind,
+    /// Namespace of the process ids.
+    pub namespace: u64,
+}
+
+/// Kind of the standard input of a hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StdinKind {
+    /// A socket that the client created.
+    ClientSocket,
+    Socket,
+    Pipe,
+    File,
+    Other,
+}
+
+/// The process of a client and its channel, as a hook saw them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SeenClient {
+    pub process: Process,
+    pub channel: ClientChannel,
 }
 
 #[cfg(test)]

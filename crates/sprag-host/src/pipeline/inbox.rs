@@ -10,6 +10,8 @@ use sprag_govern::gates::review::case::ReviewerSeat;
 use sprag_govern::report::Report;
 use sprag_govern::session::Session;
 
+use sprag_memory::records::Decider;
+
 use crate::answers;
 use crate::pipeline::commit::PendingRecords;
 use crate::pipeline::event_record;
@@ -39,7 +41,7 @@ pub(crate) fn take_in(
         if !is_known {
             let report = Input {
                 at: drop.at.min(input.at).max(session.about.started.unwrap_or(input.at)),
-                event: Event::Reported(drop.report.redacted()),
+                event: Event::Reported(of_agent(drop.report.redacted())),
                 // The actor of the current call did not send this report.
                 actor: Actor::Main,
                 ..input.clone()
@@ -55,6 +57,16 @@ pub(crate) fn take_in(
         taken.push(path);
     }
     Ok(taken)
+}
+
+/// Returns the report as one of an agent. Any program may have left the file, so a person did not decide it.
+fn of_agent(report: Report) -> Report {
+    match report {
+        Report::Skipped { reason, decider: Decider::User } => {
+            Report::Skipped { reason, decider: Decider::Agent }
+        }
+        other => other,
+    }
 }
 
 /// Reports whether only the runner of a reviewer may take this report. Only the runner knows which process

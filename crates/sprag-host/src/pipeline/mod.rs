@@ -5,6 +5,7 @@
 
 mod commit;
 mod event_record;
+mod foreign;
 mod inbox;
 mod prepare;
 mod repeated;
@@ -21,7 +22,6 @@ use sprag_govern::gates::before::Before;
 use sprag_govern::gates::{Answers, protection};
 use sprag_govern::report::ReportOutcome;
 use sprag_govern::session::Session;
-use sprag_govern::session_facts::Process;
 use sprag_govern::settings::GovernSettings;
 use sprag_govern::verdict::{Ruling, Verdict};
 
@@ -31,6 +31,7 @@ use crate::pipeline::inbox::take_in;
 use crate::pipeline::session_handle::SessionHandle;
 use crate::store::session_registry;
 use crate::sys::env::Env;
+use crate::sys::hook_caller::{self, HookCaller};
 use crate::sys::human;
 use crate::worktree::leases;
 use crate::world::World;
@@ -91,6 +92,10 @@ pub enum PipelineMode {
 pub fn process_event(world: &World<'_>, input: &Input, mode: PipelineMode) -> PipelineResult {
     let settings = &world.config.settings.govern;
     let mut handle = SessionHandle::open(world, input, mode);
+    let caller = caller(world, input, &handle, mode);
+    if let HookCaller::Foreign(pid) = caller {
+        return foreign::reply(world, handle, input, pid);
+    }
     if let Some(answer) = repeated::answer(&handle, input, mode) {
         return repeated::reply(world, handle, input, answer);
     }
@@ -118,13 +123,14 @@ pub fn process_event(world: &World<'_>, input: &Input, mode: PipelineMode) -> Pi
         && handle.keeps_state()
         && input.client != sprag_base::record::REPORTER;
     facts.answers.shared.lost = is_first && session_registry::has_begun(&world.places, &input.session);
-    if mode == PipelineMode::Real {
-        facts.client = seen_client(world, input, &session);
+    if let HookCaller::Client(seen) = caller {
+        facts.client = seen;
     }
     if let Some(client) = facts.client
         && let Some(user) = &world.places.user
     {
-        human::remember(user, world.disk, client).discard("people-only commands still need a terminal");
+        human::remember(user, world.disk, client.process)
+            .discard("people-only commands still need a terminal");
     }
     let mut step = decide::decide(session, input, &facts, settings);
     if !handle.keeps_state() {
@@ -239,14 +245,13 @@ fn journal_warnings(handle: &SessionHandle<'_>) -> Vec<String> {
     warnings
 }
 
-/// Returns the process of the client if it changed. Only hooks are started by the client.
-fn seen_client(world: &World<'_>, input: &Input, session: &Session) -> Option<Process> {
-    let known = session.about.client.map(|client| client.pid);
+/// Identifies the sender of an event. A report names its session itself, and a dry run may come from anywhere.
+fn caller(world: &World<'_>, input: &Input, handle: &SessionHandle<'_>, mode: PipelineMode) -> HookCaller {
     let is_hook = matches!(world.env, Env::Real) && input.client != sprag_base::record::REPORTER;
-    if !is_hook || (known.is_some() && known == human::parent_id()) {
-        return None;
+    if !is_hook || mode == PipelineMode::DryRun {
+        return HookCaller::Client(None);
     }
-    human::client_process().filter(|client| session.about.client != Some(*client))
+    hook_caller::identify(input, &handle.session().about, world.places.user.as_ref())
 }
 
 /// Limits holds where Sprag cannot keep the state and so counts no holds: it counts the holds in the journal

@@ -23,7 +23,8 @@ use sprag_govern::verdict::Ruling;
 
 use crate::memory::mirrors;
 use crate::pipeline::{self, PipelineMode};
-use crate::store::{inbox, new_record};
+use crate::store::{inbox, journal, new_record};
+use crate::sys::human;
 use crate::world::World;
 
 #[derive(Debug)]
@@ -31,6 +32,8 @@ pub enum ReportError {
     NoSession,
     Ambiguous(Vec<SessionId>),
     Unknown(SessionId),
+    /// The session of another agent.
+    OfOther(SessionId),
     Io(io::Error),
 }
 
@@ -76,6 +79,7 @@ pub fn tell(
     cwd: &Path,
     now: Timestamp,
 ) -> Result<ReportReceipt, ReportError> {
+    check_own(world, session, &report)?;
     let report = report.redacted();
     let root = world.places.worktree.as_ref().map(|root| root.to_string_lossy().into_owned());
     let input = Input {
@@ -107,6 +111,27 @@ pub fn tell(
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Checks that an agent reports for its own session. A person may report for any session. A token and the
+/// process of a reviewer name the session themselves.
+fn check_own(world: &World<'_>, session: &SessionId, report: &Report) -> Result<(), ReportError> {
+    let names_session = match report {
+        Report::Decided(decided) => decided.token.is_some(),
+        Report::Misdirected { .. } | Report::ReviewerStarted { .. } | Report::ReviewerEnded { .. } => true,
+        _ => false,
+    };
+    let Some(user) = world.places.user.as_ref().filter(|_| !names_session) else {
+        return Ok(());
+    };
+    let Some(agent) = human::nearest_agent(user) else { return Ok(()) };
+    let client = journal::read(&journal::path(&world.store(), session))
+        .ok()
+        .and_then(|(loaded, _)| loaded.session.about.client);
+    if client.is_none_or(|client| client == agent) {
+        return Ok(());
+    }
+    Err(ReportError::OfOther(session.clone()))
 }
 
 /// Copies the records to the backends. The log has them already, so a failing backend only causes a warning.

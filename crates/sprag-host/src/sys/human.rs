@@ -7,6 +7,7 @@ use std::io::IsTerminal as _;
 use sprag_govern::session_facts::Process;
 
 use crate::sys::disk::{self, Disk};
+use crate::sys::hook_caller::{client_process, parent_id};
 use crate::sys::locations::UserLocations;
 use crate::sys::processes::find_process;
 
@@ -24,11 +25,15 @@ pub fn check(user: Option<&UserLocations>) -> Result<(), NotHuman> {
 
 /// Checks that no agent started this process. Scripts of the user pass.
 pub fn check_not_agent(user: Option<&UserLocations>) -> Result<(), NotHuman> {
-    let agent = user.and_then(|user| ancestors().into_iter().find(|process| is_recorded(user, process)));
-    match agent {
+    match user.and_then(nearest_agent) {
         Some(agent) => Err(NotHuman::BelowAgent { pid: agent.pid }),
         None => Ok(()),
     }
+}
+
+/// Returns the agent that started this process, the nearest one if agents started each other.
+pub fn nearest_agent(user: &UserLocations) -> Option<Process> {
+    ancestors().into_iter().find(|process| is_recorded(user, process))
 }
 
 /// Checks that no client of these sessions started this process. The environment has no influence.
@@ -37,22 +42,6 @@ pub fn check_not_below(clients: &[Process]) -> Result<(), NotHuman> {
         Some(agent) => Err(NotHuman::BelowAgent { pid: agent.pid }),
         None => Ok(()),
     }
-}
-
-/// Returns the client that called this hook: the parent, or the process above a shell that only starts the
-/// hook. A person who tries a hook in an interactive shell is not a client.
-pub fn client_process() -> Option<Process> {
-    let parent = parent_id()?;
-    let client = match shell(parent) {
-        Shell::No => parent,
-        Shell::RunsOneLine => find_process(parent)?.1,
-        Shell::Other => return None,
-    };
-    find_process(client).map(|(process, _)| process)
-}
-
-pub fn parent_id() -> Option<u32> {
-    rustix::process::getppid().and_then(|pid| u32::try_from(pid.as_raw_nonzero().get()).ok())
 }
 
 /// Records the process of a client, until `sweep` finds it gone.
@@ -82,7 +71,7 @@ pub fn sweep(user: &UserLocations, disk: &dyn Disk) -> std::io::Result<usize> {
     Ok(swept)
 }
 
-fn is_recorded(user: &UserLocations, process: &Process) -> bool {
+pub(crate) fn is_recorded(user: &UserLocations, process: &Process) -> bool {
     let path = user.state.join("agents").join(process.pid.to_string());
     disk::read_small(&path, 4096).is_ok_and(|start| start.trim() == process.start.to_string())
 }
@@ -107,30 +96,6 @@ pub fn ancestors() -> Vec<Process> {
         next = (parent >= 1 && found.len() < 64).then_some(parent);
     }
     found
-}
-
-#[derive(Debug, PartialEq, Eq)]
-enum Shell {
-    No,
-    /// Clients start hooks like this unless they use exec.
-    RunsOneLine,
-    Other,
-}
-
-fn shell(pid: u32) -> Shell {
-    let Ok(line) = fs::read(format!("/proc/{pid}/cmdline")) else {
-        return Shell::No;
-    };
-    let mut words = line.split(|&byte| byte == 0);
-    let program = words.next().unwrap_or_default().rsplit(|&byte| byte == b'/').next().unwrap_or_default();
-    let name = program.strip_prefix(b"-").unwrap_or(program);
-    if ![&b"sh"[..], b"bash", b"dash", b"zsh", b"ksh", b"fish"].contains(&name) {
-        return Shell::No;
-    }
-    match words.next() {
-        Some(flag) if flag.starts_with(b"-") && flag.contains(&b'c') => Shell::RunsOneLine,
-        _ => Shell::Other,
-    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 pub mod disk;
 pub mod env;
 pub mod exec;
+pub(crate) mod hook_caller;
 pub mod human;
 pub(crate) mod links;
 pub mod locations;

@@ -128,6 +128,15 @@ impl From<ReportError> for Failure {
                 );
                 failure.next("sprag session list")
             }
+            ReportError::OfOther(id) => Failure::new(
+                ExitKind::No,
+                "other_session",
+                format!(
+                    "session `{}` belongs to another agent; an agent reports for its own session",
+                    id.as_str()
+                ),
+            )
+            .next("sprag session list"),
             ReportError::Io(error) => Failure::from(error),
         }
     }

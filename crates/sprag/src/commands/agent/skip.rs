@@ -6,7 +6,7 @@ use sprag_govern::report::Report;
 use sprag_host::report;
 use sprag_memory::records::Decider;
 
-use crate::commands::{CommandCx, CommandResult, delivered, show, words};
+use crate::commands::{CommandCx, CommandResult, check_person, delivered, show, words};
 use crate::output::{self, OutputFormat};
 
 /// Skip a reflection: report that there is nothing to learn
@@ -19,7 +19,7 @@ use crate::output::{self, OutputFormat};
 pub(crate) struct Args {
     /// Reason, at most 500 characters
     reason: String,
-    /// Author of this decision
+    /// Author of this decision; `user` needs a person at a terminal
     #[arg(long, value_enum, default_value_t = DeciderArg::Agent)]
     decider: DeciderArg,
     /// Session id, or its first characters (default: the only live session)
@@ -44,6 +44,9 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     };
     let reason = words("the reason", &args.reason, "skip")?;
     let world = cx.world()?;
+    if matches!(decider, Decider::User) {
+        check_person(&world.places)?;
+    }
     let session = report::find_session::find_session(&world, args.session.as_deref(), cx.now)?;
     let report = Report::Skipped { reason, decider };
     let delivery = report::send(&world, &session, report, &cx.cwd, cx.now)?;

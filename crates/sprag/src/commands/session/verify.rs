@@ -70,7 +70,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         Err(ReportError::Io(error)) => return Err(error.into()),
         Err(error) if args.session.is_some() => return Err(error.into()),
         // Without `--session`, the checks also run without a session.
-        Err(ReportError::NoSession | ReportError::Ambiguous(_) | ReportError::Unknown(_)) => None,
+        Err(_) => None,
     };
     let wanted = session.as_ref().and_then(|session| session::plan(&world, session, cx.now));
     let least = wanted.map(|plan| plan.profile);
@@ -132,6 +132,9 @@ fn tell_session(
     match report::tell(world, &session, &Actor::Main, Report::Verified, &cx.cwd, cx.now) {
         Ok(told) => VerifyReport::Session { session, notes: told.notes },
         Err(ReportError::Io(error)) => VerifyReport::Not { session, why: error.to_string() },
+        Err(ReportError::OfOther(_)) => {
+            VerifyReport::Not { session, why: "the session belongs to another agent".to_owned() }
+        }
         Err(ReportError::NoSession | ReportError::Ambiguous(_) | ReportError::Unknown(_)) => {
             VerifyReport::Not { session, why: "the session no longer exists".to_owned() }
         }

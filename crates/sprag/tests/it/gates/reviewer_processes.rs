@@ -6,34 +6,31 @@ use std::os::unix::fs::PermissionsExt as _;
 use serde_json::{Value, json};
 
 use crate::gates::review::{configured, prompt, reviewer, reviewer_starts, stop};
-use crate::support::{Ran, SPRAG, Sandbox, payload};
+use crate::support::{Ran, SPRAG, Sandbox, payload, ran};
 
 /// Runs a command of Sprag like the agent of a client: below a process that calls the hooks and has the
 /// environment of the sandbox. `before` is the text that the agent puts before the command. The client is
-/// `find`, because a shell never counts as a client.
+/// `find`, because a shell never counts as a client; it passes its input on to the hook.
 fn below_client(sandbox: &Sandbox, before: &str, args: &[&str]) -> Ran {
     let notice =
         payload("s", "Notification", &sandbox.project, json!({"message": "x", "notification_type": "x"}));
-    let hook = format!("printf '%s' '{notice}' | {SPRAG} hook claude > /dev/null");
     let command = format!("{before} {SPRAG} \"$@\"; echo $? > \"$HOME/code\"");
-    let output = sandbox
-        .command("find")
-        .args([".", "-maxdepth", "0", "-exec", "sh", "-c", &hook, ";"])
+    let mut client = sandbox.command("find");
+    client
+        .args([".", "-maxdepth", "0", "-exec", SPRAG, "hook", "claude", ";"])
         .args(["-exec", "sh", "-c", &command, "sh"])
         .args(args)
-        .arg(";")
-        .output()
-        .unwrap();
-    Ran {
-        code: fs::read_to_string(sandbox.home.join("code")).unwrap().trim().parse().unwrap(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
+        .arg(";");
+    let found = ran(client, notice.to_string().as_bytes());
+    let code = fs::read_to_string(sandbox.home.join("code")).unwrap().trim().parse().unwrap();
+    // The first line is the reply to the hook.
+    let stdout = found.stdout.split_once('\n').map_or(String::new(), |(_, rest)| rest.to_owned());
+    Ran { code, stdout, ..found }
 }
 
 #[test]
 fn an_agent_cannot_bring_a_reviewer_along() {
-    let sandbox = configured("");
+    let sandbox = configured("").of_a_person();
     prompt(&sandbox, "s", "#review");
     sandbox.bash("s", "make");
     let fake =
@@ -47,7 +44,7 @@ fn an_agent_cannot_bring_a_reviewer_along() {
 
 #[test]
 fn a_reviewers_process_decides_and_nobody_in_its_place() {
-    let mut sandbox = configured("");
+    let mut sandbox = configured("").of_a_person();
     prompt(&sandbox, "s", "#review");
     sandbox.bash("s", "make");
     assert!(stop(&sandbox, "s").contains("a review is due"));
@@ -102,7 +99,7 @@ fn a_reviewers_process_decides_and_nobody_in_its_place() {
 
 #[test]
 fn a_reviewer_hears_of_other_agents() {
-    let mut sandbox = configured("");
+    let mut sandbox = configured("").of_a_person();
     for name in ["codex", "gemini", "claude"] {
         sandbox.with_program(name, "");
     }
@@ -132,7 +129,7 @@ fn inbox(sandbox: &Sandbox) -> std::path::PathBuf {
 /// In a sandbox the decision waits in the inbox. It needs a permit there too.
 #[test]
 fn a_verdict_from_a_sandbox_is_taken_in_by_the_next_hook() {
-    let sandbox = configured("");
+    let sandbox = configured("").of_a_person();
     prompt(&sandbox, "s", "#review");
     sandbox.bash("s", "make");
     let token = reviewer_starts(&sandbox, "s");
@@ -150,7 +147,7 @@ fn a_verdict_from_a_sandbox_is_taken_in_by_the_next_hook() {
 /// The command that runs a reviewer process reads its decision; hooks in between do not.
 #[test]
 fn a_process_in_a_sandbox_decides_through_whoever_runs_it() {
-    let mut sandbox = configured("");
+    let mut sandbox = configured("").of_a_person();
     prompt(&sandbox, "s", "#review");
     sandbox.bash("s", "make");
     let inbox = inbox(&sandbox);
@@ -166,7 +163,7 @@ fn a_process_in_a_sandbox_decides_through_whoever_runs_it() {
         below_client(&sandbox, "", &["review", "run", "--client", "claude", "--session", "s", "--json"]);
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     let reply = fs::read_to_string(sandbox.home.join("reply")).unwrap();
-    assert!(reply.contains("a review is running"), "{reply}");
+    assert!(reply.contains("is not the client of session `s`"), "{reply}");
     assert!(ran.stdout.contains("from inside"), "{}", ran.stdout);
     assert_eq!(stop(&sandbox, "s"), "");
 }
@@ -174,7 +171,7 @@ fn a_process_in_a_sandbox_decides_through_whoever_runs_it() {
 /// Sprag ends a hanging reviewer at its deadline, and the review is due again.
 #[test]
 fn a_process_has_a_deadline() {
-    let mut sandbox = configured("");
+    let mut sandbox = configured("").of_a_person();
     prompt(&sandbox, "s", "#review");
     sandbox.bash("s", "make");
     sandbox.with_program("claude", "exec sleep 1000");

@@ -191,7 +191,7 @@ impl Ran {
     }
 }
 
-fn ran(mut command: Command, stdin: &[u8]) -> Ran {
+pub(crate) fn ran(mut command: Command, stdin: &[u8]) -> Ran {
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut pipe = child.stdin.take().unwrap();
