@@ -203,7 +203,7 @@ fn lost(session: &SessionId) -> Obligation {
 /// Returns the debts of this gate whose files have no markers left.
 fn met(debts: &[OpenDebt], unresolved: &[Text<200>], root: &str) -> Vec<String> {
     let debts = debts.iter().map(|open| &open.debt);
-    let debts = debts.filter(|debt| debt.duty == Duty::Integrity && debt.root.as_str() == root);
+    let debts = debts.filter(|debt| debt.gate.as_str() == "integrity" && debt.root.as_str() == root);
     debts
         .filter(|debt| {
             !debt.items.iter().any(|item| unresolved.contains(item) || item.as_str().ends_with(MORE))

@@ -36,6 +36,7 @@ gates! {
     permission: PermissionGate,
     delegation: DelegationGate,
     protection: ProtectionGate,
+    hooks: HooksGate,
     stale: StaleGate,
     trace: TraceGate,
     integrity: IntegrityGate,

@@ -69,6 +69,8 @@ pub enum DebtCause {
     Ended,
     /// Two reviewers disagree about the same work. Older versions ignore a debt with this cause.
     Disputed,
+    /// A call ran although no hook judged it. Older versions ignore a debt with this cause.
+    Unjudged,
 }
 
 impl Debt {

@@ -5,11 +5,11 @@ use serde_json::json;
 use sprag_base::record::RecordAuthor;
 use sprag_base::text::{Text, shell_word};
 use sprag_govern::obligation::records::{ClearedDebts, DebtRecord};
-use sprag_govern::obligation::{Debt, Debts, Duty};
+use sprag_govern::obligation::{Debt, DebtCause, Debts, Duty};
 use sprag_host::store::{new_record, projections};
 use sprag_host::sys::disk::RealDisk;
 
-use crate::commands::{CommandCx, CommandEnd, CommandResult, check_person, show};
+use crate::commands::{CommandCx, CommandEnd, CommandResult, check_not_agent, check_person, show};
 use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
@@ -32,7 +32,7 @@ enum Command {
         #[command(flatten)]
         format: OutputFormat,
     },
-    /// Clear a debt (review and verify debts: people only)
+    /// Clear a debt (people only)
     Clear {
         /// Debt id from `sprag debt list`
         id: String,
@@ -74,9 +74,10 @@ fn list(format: OutputFormat, cx: &CommandCx) -> CommandResult {
             for open in debts.open() {
                 let debt = &open.debt;
                 let cause = match debt.cause {
-                    sprag_govern::obligation::DebtCause::Released => "released by the breaker",
-                    sprag_govern::obligation::DebtCause::Ended => "open when the session ended",
-                    sprag_govern::obligation::DebtCause::Disputed => "reviewers disagree",
+                    DebtCause::Released => "released by the breaker",
+                    DebtCause::Ended => "open when the session ended",
+                    DebtCause::Disputed => "reviewers disagree",
+                    DebtCause::Unjudged => "no hook judged a call",
                 };
                 output::line(format!(
                     "{}  {}  {}  {cause}\n  {}",
@@ -101,6 +102,9 @@ fn settles(debt: &Debt) -> String {
         Duty::Review => "ask for a review with a prompt that starts with `#review`".to_owned(),
         Duty::Commit => "commit the files".to_owned(),
         Duty::Handoff => "write the handoff".to_owned(),
+        Duty::Integrity if debt.cause == DebtCause::Unjudged => {
+            "check what the call changed; an agent may have stopped the hook".to_owned()
+        }
         Duty::Integrity => "fix the files in a session".to_owned(),
         Duty::Trace => {
             "declare the class of the change in a session: sprag intent select ID --class INTENT_EVOLUTION"
@@ -116,8 +120,9 @@ fn clear(id: &str, reason: &str, format: OutputFormat, cx: &CommandCx) -> Comman
     let debts = projections::load::<Debts>(&store)?.state;
     let debt = debts.open().iter().map(|open| &open.debt).find(|debt| debt.id.as_str() == id);
     let debt = debt.ok_or_else(|| Failure::no_debt(id))?;
-    if matches!(debt.duty, Duty::Review | Duty::Verify) {
-        check_person(&world.places)?;
+    match debt.duty {
+        Duty::Review | Duty::Verify => check_person(&world.places)?,
+        _ => check_not_agent(&world.places)?,
     }
     let cleared = ClearedDebts { ids: vec![id.to_owned()], reason: Text::from(reason) };
     let by = RecordAuthor::reporter();

@@ -9,7 +9,10 @@ use crate::support::{CONFLICT, Sandbox, stored_lines};
 
 /// Returns a sandbox with a session that was held once and ended with a debt.
 fn lived_in() -> Sandbox {
-    let sandbox = Sandbox::new();
+    lived_in_by(Sandbox::new())
+}
+
+fn lived_in_by(sandbox: Sandbox) -> Sandbox {
     sandbox.event("s-1", "SessionStart", json!({"source": "startup"}));
     sandbox.event("s-1", "UserPromptSubmit", json!({"prompt": "merge it"}));
     sandbox.bash("s-1", "git merge other");
@@ -85,7 +88,7 @@ fn open_obligations_show_with_what_settles_them() {
 
 #[test]
 fn debts_are_listed_and_cleared() {
-    let sandbox = lived_in();
+    let sandbox = lived_in_by(Sandbox::new().of_a_person());
     assert_snapshot!(sandbox.run(&["debt", "list"]).told(&sandbox), @r"
     exit 0
     --- stdout
@@ -257,6 +260,7 @@ fn configuration_shows_where_every_value_comes_from() {
     gate.auto_skip.line_threshold       default      5
     gate.write_gate.mode                default      "strict"
     gate.write_gate.quality_check       default      "enforce"
+    hooks.unjudged                      default      "debt"
     integrity.conflict_markers          default      "hold"
     integrity.ignore                    environment  ["tests/merge/", "docs/"]
     intent.readers                      default      []

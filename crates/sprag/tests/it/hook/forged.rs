@@ -145,3 +145,16 @@ fn a_reviewer_of_the_client_is_known_all_the_same() {
     assert!(!token.is_empty());
     assert!(stop(&sandbox, SESSION).contains("review"));
 }
+
+/// A hook that is killed before it answers lets the client run the call.
+#[test]
+fn a_call_whose_hook_was_killed_leaves_a_debt() {
+    let sandbox = configured_session("claude");
+    let mut call = json!({"tool_name": "Bash", "tool_input": {"command": "make all"}, "tool_use_id": "u"});
+    call["tool_response"] = json!({});
+    let told = send(&sandbox, "claude", "PostToolUse", call);
+    let note = told["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+    assert!(note.contains("no hook judged it: `make all`"), "{note}");
+    let debts = sandbox.run(&["debt", "list"]).stdout;
+    assert!(debts.contains("no hook judged it"), "{debts}");
+}

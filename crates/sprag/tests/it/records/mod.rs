@@ -159,7 +159,7 @@ fn every_part_of_the_state_of_a_session_reads_and_writes_the_same_bytes() {
         }
     }
     let missing: Vec<&String> = known.difference(&found).collect();
-    assert_eq!(missing, ["gate.notes", "gate.protection"], "all other gates have a state");
+    assert_eq!(missing, ["gate.hooks", "gate.notes", "gate.protection"], "all other gates have a state");
 }
 
 #[test]
