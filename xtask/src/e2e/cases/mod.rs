@@ -14,6 +14,8 @@ mod broker;
 mod deep_plan;
 mod denied_command;
 mod denied_tool;
+mod forged;
+mod guarded;
 mod held_stop;
 mod ignored;
 mod intent;
@@ -45,6 +47,8 @@ pub const CASES: &[&Case] = &[
     &session_start_context::CASE,
     &denied_tool::CASE,
     &denied_command::CASE,
+    &guarded::CASE,
+    &forged::CASE,
     &permission::CASE,
     &user_prompt_stays::CASE,
     &sandboxed_report::CASE,
