@@ -10,7 +10,7 @@ use sprag_shell::{Carrier, Command, DoubtKind, PathUse, Script, Word, WorkingDir
 use crate::call::{ToolCall, ToolEffect};
 use crate::pattern::command::folded;
 use crate::pattern::word_glob::{WordGlob, WordGlobChar};
-use crate::pattern::{CommandPattern, PathPattern, Pattern, PatternAccess, PatternSense, PatternSlot};
+use crate::pattern::{CommandPattern, PathBase, PathPattern, Pattern, PatternAccess, PatternSense, PatternSlot};
 use crate::rule::{Decision, LoadedRule, OnDoubt, Strictness};
 
 /// Names of the shards for rules about paths and tools.
@@ -57,6 +57,8 @@ struct Pieces {
     lines: TextBlock,
     /// Whether some pattern fits a home or the root itself.
     tops: bool,
+    /// Whether some pattern fits every path outside the worktree.
+    outside: bool,
     /// Whether some pattern fits paths without any such text.
     every: bool,
 }
@@ -237,12 +239,17 @@ struct PieceSets {
     parts: BTreeSet<String>,
     lines: BTreeSet<String>,
     tops: bool,
+    outside: bool,
     every: bool,
 }
 
 impl PieceSets {
     fn add(&mut self, pattern: &PathPattern) {
-        for (_, glob) in &pattern.any {
+        for (base, glob) in &pattern.any {
+            if *base == PathBase::Outside {
+                self.outside = true;
+                continue;
+            }
             match piece(glob) {
                 Some(PathPiece::Part(part)) => self.parts.insert(part),
                 Some(PathPiece::Within(text)) => self.lines.insert(text),
@@ -257,6 +264,7 @@ impl PieceSets {
             parts: TextBlock::new(&self.parts),
             lines: TextBlock::new(&self.lines),
             tops: self.tops,
+            outside: self.outside,
             every: self.every,
         }
     }
@@ -267,6 +275,7 @@ impl Pieces {
         let has_part = |text: &&str| text.split('/').any(|part| self.parts.has(part));
         self.every
             || self.tops && may_be_top(texts)
+            || self.outside && may_be_outside(texts)
             || texts.iter().any(has_part)
             || texts.iter().any(|text| self.lines.any_within(text))
     }
@@ -371,6 +380,20 @@ fn may_be_top(texts: &[&str]) -> bool {
     }
     let above = if path.starts_with('/') { 0 } else { places.first().map_or(0, |place| depth(place)) };
     above + depth(path) <= HOME_DEPTH
+}
+
+/// Reports whether a path can lie outside the worktree and the temporary directories; `texts` are the path and
+/// the directories it may start from, of which the last is in the worktree.
+fn may_be_outside(texts: &[&str]) -> bool {
+    let Some((path, places)) = texts.split_first() else { return false };
+    let is_inside = |text: &str| {
+        let below = |place: &str| text.strip_prefix(place).is_some_and(|rest| rest.starts_with('/'));
+        below("/tmp") || below("/dev") || places.last().is_some_and(|cwd| *cwd == text || below(cwd))
+    };
+    let leaves = |text: &str| text.split('/').any(|part| part == "..");
+    let from = if path.starts_with('/') { path } else { places.first().unwrap_or(path) };
+    let is_absolute = from.starts_with('/') || from.starts_with('~');
+    leaves(path) || leaves(from) || path.starts_with('~') || is_absolute && !is_inside(from)
 }
 
 /// Returns the longest whole part of a path pattern, or else the longest text in it.

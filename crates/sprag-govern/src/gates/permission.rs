@@ -5,6 +5,8 @@
 use serde::{Deserialize, Serialize};
 
 use sprag_base::digest::Digest;
+use sprag_base::glob::CaseFolding;
+use sprag_base::path::relative;
 use sprag_base::settings::{SettingKey, SettingName, SettingSection, Tighten};
 use sprag_policy::call::ToolCall;
 use sprag_policy::{Decision, RuleConcern, RuleDecision, RuleFilter, RuleSet, RuleVerdict, Subject};
@@ -222,6 +224,11 @@ impl PermissionGate {
 
 /// Returns the rules that concern a call.
 pub fn concern(policy: &Settings, input: &Input, call: &ToolCall) -> RuleConcern {
+    // The summary takes the directory for a part of the worktree.
+    let is_inside = input.root.is_empty() || relative(&input.cwd, &input.root, CaseFolding::Exact).is_some();
+    if !is_inside && call.effect.changes_the_world() {
+        return RuleConcern::Every;
+    }
     policy.watch.concern(call, input.script(), &input.cwd)
 }
 

@@ -180,6 +180,7 @@ fn prove(draft: RuleDraft) -> Result<(String, Rule), String> {
         unless: Vec::new(),
         except: Vec::new(),
         is_final: false,
+        general: false,
         reason: draft.reason,
         next: String::new(),
         matching: draft.matching,

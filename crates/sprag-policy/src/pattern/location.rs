@@ -231,7 +231,11 @@ impl KnownPaths {
         if matches!(word, Word::Known(text) if text.is_empty() || text.contains("://")) {
             return GlobFit::No;
         }
-        let path = self.resolve(word, cwd);
+        self.outside_path(&self.resolve(word, cwd))
+    }
+
+    /// Reports the same for an absolute path.
+    pub(crate) fn outside_path(&self, path: &[Letter]) -> GlobFit {
         if path.first() == Some(&Letter::Hole) {
             return GlobFit::No;
         }

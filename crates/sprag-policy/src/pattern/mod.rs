@@ -14,6 +14,7 @@
 //! Bash:<again> *              a function that calls itself
 //! Via:timeout *               a carrier as written, with the command that it runs
 //! Write:src/** Read:~/.ssh/** paths written or read, by tools, redirections and programs
+//! Write:<outside>             a path outside the worktree and the temporary directories
 //! mcp__*__close_issue Task    names of tools
 //! Task(subagent_type=review*) with a member of their input
 //! ```
@@ -143,6 +144,8 @@ pub enum PathBase {
     Whole,
     Repo,
     Home,
+    /// Every path outside the worktree and the temporary directories: `KnownPaths::outside_path`.
+    Outside,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -358,6 +361,9 @@ impl PathPattern {
     fn read(access: PatternAccess, text: &str) -> PatternResult<PathPattern> {
         if text.trim().is_empty() {
             return Err("no path given");
+        }
+        if text.trim() == "<outside>" {
+            return Ok(PathPattern { access, any: vec![(PathBase::Outside, WordGlob::Any)] });
         }
         let mut any = Vec::new();
         for path in alternatives(text.trim())? {

@@ -257,6 +257,7 @@ impl<'a> Subject<'a> {
             PathBase::Whole => glob.fit(path),
             PathBase::Repo => anchored(glob, path, &self.ground.repo),
             PathBase::Home => anchored(glob, path, &self.ground.home),
+            PathBase::Outside => self.ground.outside_path(path),
         };
         pattern.any.iter().map(fit).max().unwrap_or(GlobFit::No)
     }

@@ -73,6 +73,9 @@ pub struct Rule {
     /// Whether a person cannot approve a single call despite this rule.
     #[serde(default, rename = "final")]
     pub is_final: bool,
+    /// Whether another rule with the same decision is named instead of this one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub general: bool,
     pub reason: String,
     #[serde(default)]
     pub next: String,
@@ -156,6 +159,7 @@ pub struct LoadedRule {
     pub on_uncertain: OnDoubt,
     pub on_opaque: OnDoubt,
     pub is_final: bool,
+    pub general: bool,
     pub reason: String,
     pub next: String,
 }
@@ -179,6 +183,7 @@ impl Rule {
             unless: Vec::new(),
             except: Vec::new(),
             is_final: false,
+            general: false,
             reason: format!("`{pattern}` needs a review"),
             next: String::new(),
             matching: Vec::new(),
@@ -215,6 +220,7 @@ impl Rule {
             on_uncertain: self.on_uncertain,
             on_opaque: self.on_opaque,
             is_final: self.is_final,
+            general: self.general,
             reason: self.reason.clone(),
             next: self.next.clone(),
         })

@@ -34,6 +34,12 @@ pub(crate) struct Place {
     senders: Vec<String>,
     #[serde(default)]
     harmless: Vec<String>,
+    /// Commands that may write there.
+    #[serde(default)]
+    unless: Vec<String>,
+    /// Whether a more specific place is named instead of this one.
+    #[serde(default)]
+    general: bool,
 }
 
 /// The answer for one kind of use of a place.
@@ -102,6 +108,8 @@ impl Place {
         rule.decision = decision;
         let unless = if access == "Read:" { UNLESS_READ } else { UNLESS_WRITE };
         rule.unless = unless.map(str::to_owned).to_vec();
+        rule.unless.extend(self.unless.iter().cloned());
+        rule.general = self.general;
         rule.matching = matching.to_vec();
         rule.not_match = self.harmless.clone();
         rule

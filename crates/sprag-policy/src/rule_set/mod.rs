@@ -180,8 +180,7 @@ impl RuleSet {
             };
             if let Some(decision) = decision {
                 let new = RuleHit { decision, matched: outcome == MatchLevel::Match, rule };
-                if found.as_ref().is_none_or(|old| (old.decision, old.matched) < (new.decision, new.matched))
-                {
+                if found.as_ref().is_none_or(|old| old.rank() < new.rank()) {
                     found = Some(new);
                 }
             }
@@ -308,6 +307,12 @@ struct RuleHit<'r> {
 }
 
 impl RuleHit<'_> {
+    /// Returns the rank among the rules that fire: the strictest decides, and of equal ones the most certain and
+    /// most specific is named.
+    fn rank(&self) -> (Decision, bool, bool) {
+        (self.decision, self.matched, !self.rule.general)
+    }
+
     fn judged(self, subject: &Subject<'_>) -> RuleVerdict {
         let (reason, next) = match (self.matched, subject.doubt.doubt) {
             (true, _) => (self.found_reason(subject), self.rule.next.clone()),
