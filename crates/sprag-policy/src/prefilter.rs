@@ -10,7 +10,9 @@ use sprag_shell::{Carrier, Command, DoubtKind, PathUse, Script, Word, WorkingDir
 use crate::call::{ToolCall, ToolEffect};
 use crate::pattern::command::folded;
 use crate::pattern::word_glob::{WordGlob, WordGlobChar};
-use crate::pattern::{CommandPattern, PathBase, PathPattern, Pattern, PatternAccess, PatternSense, PatternSlot};
+use crate::pattern::{
+    CommandPattern, PathBase, PathPattern, Pattern, PatternAccess, PatternSense, PatternSlot,
+};
 use crate::rule::{Decision, LoadedRule, OnDoubt, Strictness};
 
 /// Names of the shards for rules about paths and tools.

@@ -171,7 +171,7 @@ impl KnownPaths {
     fn place(&self, cwd: &WorkingDir) -> Vec<Letter> {
         match cwd {
             WorkingDir::Unknown => vec![Letter::Hole],
-            WorkingDir::At(path) if path.starts_with('/') => chars(path).collect(),
+            WorkingDir::At(path) if path.starts_with('/') => globbed(path),
             WorkingDir::At(path) if path == "~" || path.starts_with("~/") => {
                 chars(&self.home).chain(chars(&path[1..])).collect()
             }
@@ -263,6 +263,20 @@ impl KnownPaths {
         }
         let place = text(&place);
         is_temporary(&place) && below(&place, &self.repo).is_none() && below(&self.repo, &place).is_none()
+    }
+
+    /// Reports whether an absolute path lies below a temporary directory, outside the worktree.
+    pub(crate) fn scratch_path(&self, path: &[Letter]) -> GlobFit {
+        if path.first() == Some(&Letter::Hole) {
+            return GlobFit::No;
+        }
+        let known = text(path.split(|letter| *letter == Letter::Hole).next().unwrap_or_default());
+        (is_temporary(&known) && below(&normal(&known), &self.repo).is_none()).into()
+    }
+
+    /// Reports whether a command runs outside the worktree and the temporary directories.
+    pub(crate) fn is_away(&self, cwd: &WorkingDir) -> GlobFit {
+        self.outside_path(&normal_letters(&self.place(cwd)))
     }
 
     /// Reports whether some root matches this path with holes.

@@ -10,10 +10,13 @@
 //! Bash:git checkout -- *      after `--` there are no options
 //! Bash:rm -r ** <root> *      a word of a class, see [`OperandClass`]
 //! git reset <scratch>         in `unless`: the command runs below a temporary directory
+//! Bash:serve <away> *         the command runs outside the worktree and the temporary directories
+//! Bash:$HOME=* claude *       a variable that is set for the command
 //! Bash:<fed> *                a command that gets its code from elsewhere at run time
 //! Bash:<again> *              a function that calls itself
 //! Via:timeout *               a carrier as written, with the command that it runs
 //! Write:src/** Read:~/.ssh/** paths written or read, by tools, redirections and programs
+//! <scratch>/.git/hooks/**     in `except`: a path below a temporary directory, outside the worktree
 //! Write:<outside>             a path outside the worktree and the temporary directories
 //! mcp__*__close_issue Task    names of tools
 //! Task(subagent_type=review*) with a member of their input
@@ -51,7 +54,16 @@ pub struct CommandPattern {
     /// If set, the command may have no other options.
     pub only: Option<Vec<Flag>>,
     pub traits: Vec<OperandTrait>,
+    /// If not empty, one of these variables must be set in front of the command.
+    pub assigns: Vec<AssignTest>,
     pub rest: TrailingWords,
+}
+
+/// A variable that is set for one command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AssignTest {
+    pub name: WordGlob,
+    pub value: WordGlob,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,6 +113,10 @@ pub enum OperandTrait {
     Again,
     /// The command runs below a temporary directory, outside the worktree.
     Scratch,
+    /// The command runs outside the worktree and the temporary directories.
+    Away,
+    /// The program is known only at run time, and the other words do not show that the command is harmless.
+    Computed,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -144,6 +160,8 @@ pub enum PathBase {
     Whole,
     Repo,
     Home,
+    /// Anywhere below a temporary directory, outside the worktree.
+    Scratch,
     /// Every path outside the worktree and the temporary directories: `KnownPaths::outside_path`.
     Outside,
 }
@@ -236,6 +254,7 @@ impl CommandPattern {
             flags: Vec::new(),
             only: None,
             traits: Vec::new(),
+            assigns: Vec::new(),
             rest: TrailingWords::Nothing,
         };
         let mut options = OptionWords::Open;
@@ -275,14 +294,25 @@ impl CommandPattern {
                 ("unknown", _) => self.slots.push(PatternSlot::Class { class: OperandClass::Unknown, sense }),
                 ("outside", _) => self.slots.push(PatternSlot::Class { class: OperandClass::Outside, sense }),
                 ("partial", _) => self.slots.push(PatternSlot::Class { class: OperandClass::Partial, sense }),
+                ("away", PatternSense::Is) => self.traits.push(OperandTrait::Away),
+                ("computed", PatternSense::Is) => self.traits.push(OperandTrait::Computed),
                 ("scratch", PatternSense::Is) => self.traits.push(OperandTrait::Scratch),
                 ("fed", PatternSense::Is) => self.traits.push(OperandTrait::Fed),
                 ("again", PatternSense::Is) => self.traits.push(OperandTrait::Again),
                 _ => {
                     return Err(
-                        "unknown class; use <root>, <system>, <outside>, <partial>, <unknown>, <scratch>, <fed> or <again>",
+                        "unknown class; use <root>, <system>, <outside>, <partial>, <unknown>, <scratch>, <away>, <computed>, <fed> or <again>",
                     );
                 }
+            }
+            return Ok(());
+        }
+        if let Some(test) = text.strip_prefix('$').filter(|text| text.contains('=')) {
+            for one in alternatives(test)? {
+                let Some((name, value)) = one.split_once('=') else {
+                    return Err("write a variable as `$NAME=value`");
+                };
+                self.assigns.push(AssignTest { name: WordGlob::token(name), value: WordGlob::token(value) });
             }
             return Ok(());
         }
@@ -370,11 +400,16 @@ impl PathPattern {
             let (anchor, path) = match path.as_str() {
                 "~" => (PathBase::Home, ""),
                 path if path.starts_with('/') || path.starts_with("**") => (PathBase::Whole, path),
+                path if path.starts_with("<scratch>/") => {
+                    (PathBase::Scratch, path.strip_prefix("<scratch>").unwrap_or(path))
+                }
                 path => match path.strip_prefix("~/") {
                     Some(inner) => (PathBase::Home, inner),
                     None => (PathBase::Repo, path.strip_prefix("./").unwrap_or(path)),
                 },
             };
+            let path = if anchor == PathBase::Scratch { format!("**{path}") } else { path.to_owned() };
+            let path = path.as_str();
             any.push((anchor, WordGlob::path(path)));
             // A pattern for the content also covers its directory: a command that replaces `a` replaces
             // `a/**`.

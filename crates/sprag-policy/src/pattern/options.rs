@@ -110,6 +110,11 @@ impl CommandLine<'_> {
             }
             MatchPurpose::Find | MatchPurpose::Cover => 0,
         };
+        // An exemption that an option takes back must not miss the option.
+        let (look, spelling) = match (look, test.sense) {
+            (MatchPurpose::Exempt, PatternSense::IsNot) => (MatchPurpose::Find, Spelling::Any),
+            _ => (look, spelling),
+        };
         let fit = test.any.iter().map(|flag| self.flag(flag, look, spelling, from)).max();
         in_sense(test.sense, fit.unwrap_or(GlobFit::No))
     }

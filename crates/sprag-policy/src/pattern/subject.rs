@@ -48,6 +48,8 @@ pub struct Subject<'a> {
 #[derive(Debug)]
 struct TouchedPath {
     path: Vec<Letter>,
+    /// Paths of secret places to which the shell may expand the path.
+    secrets: Vec<Vec<Letter>>,
     /// Index of the command that uses the path.
     command: Option<usize>,
 }
@@ -103,11 +105,20 @@ impl<'a> Subject<'a> {
         let mut lines = Vec::new();
         let here = WorkingDir::At(String::new());
         let named = paths.iter().map(|path| Word::Known(path.clone()));
-        let named = named.map(|path| TouchedPath { path: ground.resolve(&path, &here), command: None });
+        let named = named.map(|path| TouchedPath {
+            path: ground.resolve(&path, &here),
+            secrets: Vec::new(),
+            command: None,
+        });
         let touched = |uses: &[PathUse]| -> Vec<TouchedPath> {
-            let touch = |used: &PathUse| TouchedPath {
-                path: ground.resolve(&used.path, &used.cwd),
-                command: used.command,
+            let touch = |used: &PathUse| {
+                let path = ground.resolve(&used.path, &used.cwd);
+                let secrets = if matches!(used.path, Word::Known(_)) && path.contains(&Letter::Hole) {
+                    secret_expansions(&path, ground)
+                } else {
+                    Vec::new()
+                };
+                TouchedPath { path, secrets, command: used.command }
             };
             // A shell that sources a file does not show its content.
             uses.iter().filter(|used| !matches!(used.by.as_str(), "source" | ".")).map(touch).collect()
@@ -228,7 +239,13 @@ impl<'a> Subject<'a> {
             {
                 let known: Vec<Letter> =
                     touch.path.iter().copied().filter(|letter| *letter != Letter::Hole).collect();
-                fit = fit.min(self.place_fit(pattern, &known));
+                let expands = |secret: &Vec<Letter>| {
+                    self.place_fit(pattern, secret) == GlobFit::Yes
+                        && !exempt.except.iter().any(|except| self.is_excepted(except, secret))
+                };
+                if !touch.secrets.iter().any(expands) {
+                    fit = fit.min(self.place_fit(pattern, &known));
+                }
             }
             let line = touch.command.and_then(|at| self.lines.get(at));
             let excepted = |except: &PathPattern| self.is_excepted(except, &touch.path);
@@ -257,6 +274,7 @@ impl<'a> Subject<'a> {
             PathBase::Whole => glob.fit(path),
             PathBase::Repo => anchored(glob, path, &self.ground.repo),
             PathBase::Home => anchored(glob, path, &self.ground.home),
+            PathBase::Scratch => self.ground.scratch_path(path).min(glob.fit(path)),
             PathBase::Outside => self.ground.outside_path(path),
         };
         pattern.any.iter().map(fit).max().unwrap_or(GlobFit::No)
@@ -343,6 +361,77 @@ fn closed(text: &str, open: char, close: char) -> Option<usize> {
         depth -= usize::from(c == close && depth > 0);
         (c == close && depth == 0).then_some(at + 1)
     })
+}
+
+/// Names of secret places that a pattern of the shell may stand for.
+const SECRET_NAMES: &[&str] = &[
+    ".ssh",
+    ".aws",
+    ".gnupg",
+    ".kube",
+    ".azure",
+    ".docker",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".pgpass",
+    ".git-credentials",
+    ".password-store",
+    ".config",
+    ".env",
+    "id_rsa",
+    "id_ed25519",
+    "id_ecdsa",
+    "credentials",
+    "config.json",
+];
+/// Names of secret directories below `.config`.
+const SECRET_TOOLS: &[&str] = &["gh", "gcloud", "rclone", "op"];
+/// Maximum number of paths to which a pattern is expanded.
+const EXPANSIONS: usize = 64;
+
+/// Returns the paths of secret places outside the worktree to which the shell may expand a path with a pattern
+/// in it. A pattern that starts with `*` does not stand for a hidden name.
+fn secret_expansions(path: &[Letter], ground: &KnownPaths) -> Vec<Vec<Letter>> {
+    if path.first() == Some(&Letter::Hole) || ground.outside_path(path) != GlobFit::Yes {
+        return Vec::new();
+    }
+    let text = |part: &[Letter]| -> String { crate::pattern::location::text(part) };
+    let mut paths: Vec<Vec<Letter>> = vec![Vec::new()];
+    let mut before = String::new();
+    for part in path.split(|letter| *letter == Letter::Char('/')).skip(1) {
+        let mut names: Vec<Vec<Letter>> = Vec::new();
+        if part.contains(&Letter::Hole) {
+            let is_hidden = part.first() == Some(&Letter::Char('.'));
+            let has_text = part.iter().any(|letter| *letter != Letter::Hole);
+            let known = SECRET_NAMES.iter().filter(|name| has_text && name.starts_with('.') == is_hidden);
+            let tools = SECRET_TOOLS.iter().filter(|_| before == ".config");
+            let fits = |name: &&&str| WordGlob::Exact((**name).to_string()).fit(part) != GlobFit::No;
+            names
+                .extend(known.chain(tools).filter(fits).map(|name| name.chars().map(Letter::Char).collect()));
+            names.push(
+                part.iter()
+                    .map(|letter| if *letter == Letter::Hole { Letter::Char('x') } else { *letter })
+                    .collect(),
+            );
+        } else {
+            names.push(part.to_vec());
+        }
+        before = text(part);
+        paths = paths
+            .iter()
+            .flat_map(|path| {
+                names.iter().map(move |name| {
+                    let mut path = path.clone();
+                    path.push(Letter::Char('/'));
+                    path.extend(name.iter().copied());
+                    path
+                })
+            })
+            .take(EXPANSIONS)
+            .collect();
+    }
+    paths
 }
 
 /// Reports whether the last part of a path starts like the name of a hidden file: `.e*`.

@@ -4,7 +4,7 @@ pub(crate) mod shards;
 
 use std::collections::BTreeMap;
 
-use sprag_shell::{Carrier, Command, Host, Script};
+use sprag_shell::{Carrier, Command, Host, Script, Word};
 
 use crate::pattern::command::{CommandLine, MatchPurpose, ProgramPattern};
 use crate::pattern::location::KnownPaths;
@@ -107,7 +107,9 @@ impl PatternIndex {
 }
 
 /// Variables that change only the output of a program.
-const HARMLESS: &[&str] = &["LANG", "TZ", "NO_COLOR", "CI", "TERM"];
+const HARMLESS: &[&str] = &["LANG", "TZ", "NO_COLOR", "CI", "TERM", "IFS", "COLUMNS", "FORCE_COLOR"];
+/// Variables that name a pager; `cat` shows everything and runs nothing else.
+const PAGERS: &[&str] = &["PAGER", "GIT_PAGER", "MANPAGER", "GH_PAGER", "AWS_PAGER", "SYSTEMD_PAGER"];
 
 impl RuleSet {
     pub fn new<'r>(
@@ -345,7 +347,7 @@ impl RuleHit<'_> {
         let about_unknown = reason.contains("unknown");
         match subject.unknown_word().filter(|_| about_unknown) {
             Some(UnknownWord::Program(word) | UnknownWord::Operand(word)) => {
-                format!("{reason}; `{word}` is known only at run time")
+                format!("{reason}: `{word}` is known only at run time")
             }
             None => reason,
         }
@@ -353,19 +355,18 @@ impl RuleHit<'_> {
 
     /// Returns reason and advice for a command of which some word is unknown.
     fn doubted(&self, subject: &Subject<'_>) -> (String, String) {
-        let reason = &self.rule.reason;
         match subject.unknown_word() {
             Some(UnknownWord::Program(word)) => (
-                format!("`{word}` is known only at run time, so it can be any program"),
+                format!("`{word}` is not known here, so it can be any program"),
                 format!("write the name of the program instead of `{word}`"),
             ),
             Some(UnknownWord::Operand(word)) => (
-                format!("`{word}` is known only at run time; possible match: {reason}"),
+                format!("`{word}` is known only at run time, so the effect of this command is unknown"),
                 format!("write the value instead of `{word}`"),
             ),
             None => (
-                format!("cannot tell which files this concerns; possible match: {reason}"),
-                self.rule.next.clone(),
+                "a word of this command is known only at run time, so its effect is unknown".to_owned(),
+                "write the value instead of a variable or a pattern".to_owned(),
             ),
         }
     }
@@ -392,7 +393,12 @@ fn harmless_surroundings(line: &CommandLine<'_>) -> bool {
 }
 
 fn harmless_assigns(command: &Command) -> bool {
-    command.assigns.iter().all(|(name, _)| HARMLESS.contains(&name.as_str()) || name.starts_with("LC_"))
+    let shows_all = |value: &Word| matches!(value, Word::Known(value) if value.is_empty() || value == "cat");
+    command.assigns.iter().all(|(name, value)| {
+        HARMLESS.contains(&name.as_str())
+            || name.starts_with("LC_")
+            || PAGERS.contains(&name.as_str()) && shows_all(value)
+    })
 }
 
 /// Matches one pattern with one script.

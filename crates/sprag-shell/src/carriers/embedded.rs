@@ -99,7 +99,64 @@ impl Evaluator {
             }
             "osascript" => self.osascript(name, words),
             "expect" | "tclsh" | "wish" => self.tcl(name, words),
+            "ftp" | "lftp" | "ncftp" | "sftp" | "smbclient" | "tnftp" => self.transfers(name, words),
+            "groovy" | "scala" | "scala-cli" | "ghc" | "runghc" | "guile" | "racket" | "clojure" | "clj"
+            | "bb" | "raku" | "octave" | "janet" | "swift" | "kotlin" | "kotlinc" | "java" | "erl"
+            | "sbcl" | "clisp" | "ocaml" | "nim" | "jshell" | "dotnet-script" | "m4" | "csi" | "gosh"
+            | "chibi-scheme" | "ecl" | "fennel" | "haxe" | "vlang" | "pwsh" => {
+                self.unread(name, words, command)
+            }
             _ => self.by_option(name, words),
+        }
+    }
+
+    /// Walks what can be seen of code in a language that the evaluator does not read.
+    fn unread(&mut self, name: &str, words: &[String], command: Option<usize>) {
+        let mut code: String = words.iter().skip(1).filter(|word| word.contains([' ', '(', '"'])).fold(
+            String::new(),
+            |mut code, word| {
+                code.push_str(word);
+                code.push('\n');
+                code
+            },
+        );
+        if let StdinText::Text(text) = &self.input {
+            code.push_str(text);
+        }
+        self.reached_by_unread_code(name, &code, command);
+        if name == "m4" {
+            for call in ["syscmd(", "esyscmd("] {
+                for (at, _) in code.match_indices(call).take(16) {
+                    let inner = code[at + call.len()..].trim_start_matches('`');
+                    let end = inner.find(['\'', ')']).unwrap_or(inner.len());
+                    self.by_program(name, &inner[..end]);
+                }
+            }
+        }
+    }
+
+    /// Records the files that a program for transfers sends or deletes: `put x`, `mirror -R x`.
+    fn transfers(&mut self, name: &str, words: &[String]) {
+        const OPTIONS: ProgramOptions = ProgramOptions { letters: "cefubBPUi", long: &[] };
+        let (split, _) = options::anywhere(words, 1, &OPTIONS);
+        let mut lines: Vec<String> = values(&split, &["-c", "-e"]).map(str::to_owned).collect();
+        if let StdinText::Text(text) = &self.input {
+            lines.extend(text.lines().take(256).map(str::to_owned));
+        }
+        if name == "sftp" {
+            self.by_option(name, words);
+        }
+        for statement in lines.iter().flat_map(|line| line.split([';', '\n'])) {
+            let parts: Vec<&str> = statement.split_whitespace().collect();
+            let Some((verb, rest)) = parts.split_first() else { continue };
+            let sends = matches!(*verb, "put" | "mput" | "send" | "append" | "reput")
+                || *verb == "mirror" && rest.iter().any(|word| word.starts_with('-') && word.contains('R'));
+            for path in rest.iter().filter(|word| sends && !word.starts_with('-')) {
+                self.reads(path, name);
+            }
+            if let Some(code) = statement.trim().strip_prefix('!') {
+                self.by_program(name, code);
+            }
         }
     }
 
@@ -160,6 +217,12 @@ impl Evaluator {
     fn socat(&mut self, words: &[String]) {
         for word in &words[1..] {
             let Some((kind, rest)) = word.split_once(':') else { continue };
+            let path = rest.split(',').next().unwrap_or_default().to_owned();
+            match kind.to_ascii_lowercase().as_str() {
+                "file" | "open" | "gopen" => self.reads(&path, "socat"),
+                "create" => self.writes(&path, "socat"),
+                _ => {}
+            }
             if !["exec", "system", "shell"].contains(&kind.to_ascii_lowercase().as_str()) {
                 continue;
             }
@@ -217,7 +280,7 @@ impl Evaluator {
             "call" | "echo" | "let" | "put" => {
                 for call in ["system(", "systemlist(", "jobstart(", "termopen(", "job_start(", "delete("] {
                     if let Some(at) = line.find(call)
-                        && let Some(text) = quoted(&line[at + call.len()..])
+                        && let Some(text) = quoted(line[at + call.len()..].trim_start_matches("expand("))
                     {
                         let code = if call == "delete(" { format!("rm -rf {text}") } else { text };
                         self.by_program(name, &code);
@@ -360,6 +423,16 @@ impl Evaluator {
         let said = |walk: &mut Evaluator, name: &str, text: &str| {
             for statement in text.split([';', '\n', '[']) {
                 let statement = statement.trim().trim_end_matches(']');
+                let statement = statement.strip_prefix("glob ").map_or_else(
+                    || statement.to_owned(),
+                    |paths| {
+                        if text.contains("delete") {
+                            format!("file delete {paths}")
+                        } else {
+                            paths.to_owned()
+                        }
+                    },
+                );
                 match statement.split_once(' ') {
                     Some(("spawn" | "exec" | "system", code)) => {
                         let code = code.trim_start_matches("-noecho ").trim_matches(['"', '{', '}']);

@@ -173,6 +173,11 @@ impl Evaluator {
             "pnpm" if words.get(1).is_some_and(|word| matches!(word.as_str(), "-c" | "--shell-mode")) => {
                 self.last_as_code("exec", words, assigns)
             }
+            // The loader of programs runs the one that it is given.
+            _ if name.starts_with("ld-linux") || name.starts_with("ld-musl") || name == "ld.so" => {
+                let at = words.iter().skip(1).position(|word| !word.starts_with('-'))?;
+                Some(Unwrapped::Inner { words: words[at + 1..].to_vec(), assigns: Vec::new(), enter: None })
+            }
             "tmux" => self.tmux(words, assigns),
             "screen" => self.screen(words, assigns),
             // `A-B=1 x` runs nothing in most shells and `x` in some.

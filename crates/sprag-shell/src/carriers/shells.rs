@@ -335,11 +335,19 @@ impl Evaluator {
                 StdinText::Inherited | StdinText::File(_) => None,
             },
             Some(path) => self.file(path).map(str::to_owned),
-            None => self.file("Makefile").or_else(|| self.file("makefile")).map(str::to_owned),
+            None => {
+                let below = split.value(&["-C", "--directory"]).unwrap_or(".").to_owned();
+                self.file(&format!("{below}/Makefile"))
+                    .or_else(|| self.file(&format!("{below}/makefile")))
+                    .map(str::to_owned)
+            }
         };
         let command = self.leaf(words, assigns);
         self.print_unknown();
         let known = read.is_some();
+        if read.as_deref().is_some_and(|read| !unknown::is_known(read) && read.chars().count() == 1) {
+            self.doubt_of(DoubtKind::Dynamic, "the makefile is known only at run time", command);
+        }
         if let Some(read) = read {
             text.push('\n');
             text.push_str(&read);

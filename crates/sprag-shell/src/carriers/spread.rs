@@ -95,7 +95,14 @@ impl Evaluator {
             None => self.file("/dev/stdin")?,
         };
         if !unknown::is_known(text) {
-            return None;
+            // `find dist -print0 | xargs -0 rm` gets paths below a known directory.
+            let items: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+            let is_path = |item: &String| {
+                let known = item.strip_suffix(HOLE).unwrap_or_default();
+                known.ends_with('/') && unknown::is_known(known) && !known.starts_with('-')
+            };
+            let is_usable = !items.is_empty() && items.len() <= ITEMS && items.iter().all(is_path);
+            return is_usable.then_some(items);
         }
         let items: Vec<String> = if split.has(&["-0", "--null"]) {
             text.split('\0').map(str::to_owned).collect()
@@ -272,7 +279,12 @@ impl Evaluator {
             at += 1;
         }
         self.via.pop();
-        self.print_unknown();
+        for root in roots {
+            let is_path = unknown::is_known(&root) && !root.starts_with('-');
+            let found =
+                if is_path { format!("{}/{HOLE}", root.trim_end_matches('/')) } else { HOLE.to_string() };
+            self.print(&(found + "\n"));
+        }
         Unwrapped::Done
     }
 
@@ -290,7 +302,23 @@ impl Evaluator {
             words[at + 1..].iter().position(|word| word == ";").map_or(words.len(), |length| at + 1 + length);
         let inner: &[String] =
             &attached.into_iter().chain(words[at + 1..end].iter().cloned()).collect::<Vec<_>>();
-        let hole = format!("./{HOLE}");
+        const OPTIONS: ProgramOptions = ProgramOptions {
+            letters: "eEtdSocj",
+            long: &[
+                "--extension",
+                "--exclude",
+                "--type",
+                "--max-depth",
+                "--size",
+                "--color",
+                "--owner",
+                "--threads",
+            ],
+        };
+        let (split, operands) = options::anywhere(&words[..at], 1, &OPTIONS);
+        let root =
+            split.value(&["--search-path", "--base-directory"]).or(operands.get(1).map(String::as_str));
+        let hole = format!("{}/{HOLE}", root.unwrap_or(".").trim_end_matches('/'));
         let marks = ["{}", "{/}", "{//}", "{.}", "{/.}"];
         let mut run: Vec<String> = Vec::new();
         for word in inner {

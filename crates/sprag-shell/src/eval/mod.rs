@@ -67,6 +67,8 @@ pub(crate) struct Evaluator {
     pub(super) calls: Vec<String>,
     /// Files that this text wrote, by absolute path.
     pub(super) files: BTreeMap<String, String>,
+    /// Temporary directories that this text filled from another machine.
+    fetched: Vec<String>,
     /// Code that runs at the end of the current text.
     pub(super) traps: Vec<String>,
     /// Git settings that this text stored.
@@ -103,6 +105,7 @@ impl Evaluator {
             running: Vec::new(),
             calls: Vec::new(),
             files: BTreeMap::new(),
+            fetched: Vec::new(),
             traps: Vec::new(),
             git_settings: Vec::new(),
             whole: None,
@@ -358,6 +361,26 @@ impl Evaluator {
             return Some(format!("/dev/fd/{descriptor}"));
         }
         super::eval::state::join(self.state.cwd.as_deref(), path)
+    }
+
+    /// Records a directory whose files come from another machine. A build of a worktree uses such files all the
+    /// time, so only temporary directories count.
+    pub(super) fn fetches(&mut self, path: &str) {
+        if let Some(whole) = self.whole_path(path)
+            && ["/tmp", "/var/tmp", "/dev/shm"].iter().any(|place| {
+                whole.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            })
+            && self.fetched.len() < 64
+        {
+            self.fetched.push(whole);
+        }
+    }
+
+    /// Reports whether a file comes from another machine.
+    pub(super) fn is_fetched(&self, whole: &str) -> bool {
+        self.fetched
+            .iter()
+            .any(|place| whole.strip_prefix(place.as_str()).is_some_and(|rest| rest.starts_with('/')))
     }
 
     pub(super) fn place(&self) -> WorkingDir {

@@ -62,6 +62,10 @@ impl Evaluator {
                 let asks = name == "which"
                     || arguments.iter().any(|word| matches!(word.as_str(), "-v" | "-P" | "-p" | "-pv"));
                 match names.as_slice() {
+                    // A guess, which keeps the name of the program.
+                    [program] if name == "which" && unknown::is_known(program) && !program.contains('/') => {
+                        Some(format!("/usr/bin/{program}\n"))
+                    }
                     [program] if asks && unknown::is_known(program) => Some(format!("{program}\n")),
                     _ => None,
                 }

@@ -11,6 +11,9 @@ use crate::parse::ast::{
 };
 use crate::{Carrier, PathUse};
 
+/// The content of a file that nothing shows.
+const UNREAD: &str = "\u{E000}";
+
 /// The target of redirected standard output.
 enum OutputSink<'a> {
     File {
@@ -123,7 +126,9 @@ impl Evaluator {
                 StdinText::Inherited | StdinText::File(_) => None,
             };
         }
-        self.files.get(&self.whole_path(path)?).map(String::as_str)
+        let whole = self.whole_path(path)?;
+        let known = self.files.get(&whole).map(String::as_str);
+        known.or_else(|| self.is_fetched(&whole).then_some(UNREAD))
     }
 
     pub(crate) fn writes(&mut self, path: &str, by: &str) {

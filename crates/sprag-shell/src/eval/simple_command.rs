@@ -269,6 +269,7 @@ impl Evaluator {
                 }
                 Unwrapped::Inner { words: inner, assigns: more, enter } => {
                     self.wrapper(&words, &assigns);
+                    let is_runner = RUNNERS.contains(&name.as_str());
                     self.via.push(Carrier::Program(name));
                     assigns.extend(more);
                     if let Some(to) = enter {
@@ -278,6 +279,12 @@ impl Evaluator {
                         self.state.previous = previous;
                     }
                     words = inner;
+                    if is_runner
+                        && let Some(first) = words.first_mut()
+                        && let Some(program) = package_program(first)
+                    {
+                        *first = program.to_owned();
+                    }
                 }
             }
         }
@@ -385,6 +392,34 @@ impl Evaluator {
         self.output(name, &words);
         self.state.cwd = cwd;
     }
+}
+
+/// Programs that run a package by its name.
+const RUNNERS: &[&str] = &["npx", "bunx", "pnpx", "npm", "pnpm", "yarn", "bun", "uvx", "uv", "pipx"];
+
+/// Returns the program of a package that is named differently.
+fn package_program(package: &str) -> Option<&'static str> {
+    let end = package.get(1..)?.find('@').map_or(package.len(), |at| at + 1);
+    Some(match &package[..end] {
+        "@anthropic-ai/claude-code" => "claude",
+        "@openai/codex" => "codex",
+        "@google/gemini-cli" => "gemini",
+        "@github/copilot" => "copilot",
+        "@sourcegraph/amp" => "amp",
+        "@qwen-code/qwen-code" => "qwen",
+        "@charmland/crush" => "crush",
+        "@augmentcode/auggie" => "auggie",
+        "@kilocode/cli" => "kilocode",
+        "@continuedev/cli" => "cn",
+        "@iflow-ai/iflow-cli" => "iflow",
+        "@vibe-kit/grok-cli" => "grok",
+        "opencode-ai" => "opencode",
+        "aider-chat" => "aider",
+        "open-interpreter" => "interpreter",
+        "openhands-ai" => "openhands",
+        "kimi-cli" => "kimi",
+        _ => return None,
+    })
 }
 
 /// Returns the variables of a command; `git --git-dir=X` works elsewhere, like `GIT_DIR=X git`.

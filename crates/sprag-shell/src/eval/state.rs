@@ -40,8 +40,25 @@ pub(crate) struct ShellState {
     pub(super) previous: Option<String>,
     pub(super) pushed: Vec<Option<String>>,
     pub(crate) home: String,
+    /// Directories that programs use if these variables are not set.
+    places: Rc<[(&'static str, String)]>,
     /// Variables whose values are evaluated when they are set: `declare -i`.
     pub(crate) integers: BTreeSet<String>,
+}
+
+/// Returns the directories that programs use if a variable is not set.
+fn usual_places(home: &str) -> Rc<[(&'static str, String)]> {
+    let places = [
+        ("XDG_CONFIG_HOME", ".config"),
+        ("XDG_DATA_HOME", ".local/share"),
+        ("XDG_STATE_HOME", ".local/state"),
+        ("CLAUDE_CONFIG_DIR", ".claude"),
+        ("CODEX_HOME", ".codex"),
+        ("CARGO_HOME", ".cargo"),
+        ("GNUPGHOME", ".gnupg"),
+        ("ZDOTDIR", ""),
+    ];
+    places.map(|(name, inner)| (name, format!("{home}/{inner}").trim_end_matches('/').to_owned())).into()
 }
 
 impl ShellState {
@@ -57,6 +74,7 @@ impl ShellState {
             previous: None,
             pushed: Vec::new(),
             integers: BTreeSet::new(),
+            places: usual_places(start.home.as_deref().unwrap_or("~")),
             home: start.home.clone().unwrap_or_else(|| "~".to_owned()),
         }
     }
@@ -94,7 +112,7 @@ impl ShellState {
             None if name == "HOME" => Some(&self.home),
             None if name == "PWD" => self.cwd.as_deref().filter(|cwd| cwd.starts_with('/')),
             None if name == "OLDPWD" => self.previous.as_deref().filter(|cwd| cwd.starts_with('/')),
-            None => None,
+            None => self.places.iter().find(|(known, _)| *known == name).map(|(_, path)| path.as_str()),
         }
     }
 

@@ -24,7 +24,7 @@ pub(super) enum Argument {
 
 /// Returns the actions of the code in order.
 pub(crate) fn actions(tokens: &[CodeToken], language: Language, code: &str) -> Vec<CallAction> {
-    let reader = CallReader { constants: constants(tokens), lists: lists(tokens), tokens, language };
+    let reader = CallReader::new(tokens, language);
     let aliases = aliases(tokens, language);
     let mut actions = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
@@ -39,8 +39,8 @@ pub(crate) fn actions(tokens: &[CodeToken], language: Language, code: &str) -> V
             CodeToken::Mark('|') if language == Language::Awk => actions.extend(reader.awk_pipe(at)),
             // `print > "file"`, `print >> "file"`.
             CodeToken::Mark('>') if language == Language::Awk => {
-                if let Some(CodeToken::Text(path)) = tokens.get(at + 1) {
-                    actions.push(CallAction::Write(path.clone()));
+                if !reader.is_mark(at.wrapping_sub(1), '>') {
+                    actions.extend(reader.awk_redirect(at));
                 }
             }
             CodeToken::Name(name) if name == "open" && language == Language::Perl => {
@@ -124,6 +124,16 @@ pub(crate) struct CallReader<'t> {
     lists: Vec<(String, Vec<String>)>,
     pub(super) tokens: &'t [CodeToken],
     language: Language,
+}
+
+impl<'t> CallReader<'t> {
+    pub(super) fn new(tokens: &'t [CodeToken], language: Language) -> CallReader<'t> {
+        CallReader { constants: constants(tokens), lists: lists(tokens), tokens, language }
+    }
+
+    pub(super) fn language(&self) -> Language {
+        self.language
+    }
 }
 
 impl CallReader<'_> {
@@ -232,7 +242,7 @@ impl CallReader<'_> {
     }
 
     /// Returns the last text before the dot in front of a call.
-    fn receiver(&self, at: usize) -> Option<String> {
+    pub(super) fn receiver(&self, at: usize) -> Option<String> {
         let before = self.tokens.get(at.checked_sub(3)?..at)?;
         match before {
             [CodeToken::Text(text), CodeToken::Mark(')'), CodeToken::Mark('.')] => Some(text.clone()),

@@ -5,6 +5,7 @@ mod calls;
 mod lexer;
 mod named;
 mod opens;
+mod reach;
 mod sed;
 mod sinks;
 
@@ -146,6 +147,11 @@ impl Evaluator {
         }
         if language == Language::Awk {
             return match split.value(&["-f", "--file"]) {
+                Some("-" | "/dev/stdin") => match &self.input {
+                    StdinText::Text(text) => CodeSource::Text(text.clone()),
+                    StdinText::File(path) => CodeSource::File(path.clone()),
+                    StdinText::Inherited => CodeSource::None,
+                },
                 Some(path) => CodeSource::File(path.to_owned()),
                 None => operands.first().map_or(CodeSource::None, |text| {
                     // Values of `-v` are constants of the code.
@@ -190,6 +196,7 @@ impl Evaluator {
                 self.doubt(DoubtKind::Limit, "code of too many words");
             }
             self.named_in_code(name, &tokens);
+            self.reached_by_code(name, &tokens, language, &code);
             for action in calls::actions(&tokens, language, &code) {
                 match action {
                     CallAction::Shell(text) => {

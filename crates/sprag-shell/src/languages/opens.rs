@@ -31,9 +31,32 @@ impl CallReader<'_> {
             (_, Some(CodeToken::Name(name))) if name == "getline" => {
                 Some(CallAction::Unknown("getline".to_owned()))
             }
-            (_, Some(CodeToken::Name(_))) => Some(CallAction::Unknown("print".to_owned())),
-            _ => None,
+            _ => Some(CallAction::Unknown("print".to_owned())),
         }
+    }
+
+    /// Returns the file of `print > "file"` for the `>` at this position. Elsewhere it compares.
+    pub(super) fn awk_redirect(&self, at: usize) -> Option<CallAction> {
+        let mut depth = 0_usize;
+        for before in self.tokens[..at].iter().rev() {
+            match before {
+                CodeToken::Mark(')' | ']') => depth += 1,
+                CodeToken::Mark('(' | '[') => depth = depth.checked_sub(1)?,
+                CodeToken::Mark(';' | '{' | '}' | '\n') if depth == 0 => return None,
+                CodeToken::Name(name) if depth == 0 && matches!(name.as_str(), "print" | "printf") => {
+                    let mut target = at + 1;
+                    while self.is_mark(target, '>') {
+                        target += 1;
+                    }
+                    return Some(CallAction::Write(match self.tokens.get(target) {
+                        Some(CodeToken::Text(path)) => path.clone(),
+                        _ => HOLE.to_string(),
+                    }));
+                }
+                _ => {}
+            }
+        }
+        None
     }
 
     /// Returns the action of `open("x", "w")`; without a mode it reads.

@@ -92,6 +92,20 @@ const AUTHENTICATING: &[&str] = &[
     "-A",
 ];
 
+/// Reports whether a header or another value authenticates a request. A header of another name sends the
+/// secret to anyone.
+fn authenticates(word: &str) -> bool {
+    const NAMES: &[&str] =
+        &["auth", "token", "key", "cookie", "secret", "pass", "credential", "session", "sign", "bearer"];
+    match word.trim_start_matches("-H").trim_start_matches("--header=").split_once(": ") {
+        Some((name, _)) => {
+            let name = name.to_ascii_lowercase();
+            NAMES.iter().any(|known| name.contains(known))
+        }
+        None => true,
+    }
+}
+
 impl Evaluator {
     /// Records absolute paths among the words of a program that the table does not list.
     pub(super) fn named_paths(&mut self, name: &str, words: &[String], command: Option<usize>) {
@@ -116,10 +130,11 @@ impl Evaluator {
             return;
         }
         let is_shown = |at: usize| {
-            let is_header = AUTHENTICATING.contains(&words[at - 1].as_str())
+            let is_option = AUTHENTICATING.contains(&words[at - 1].as_str())
                 || words[at].starts_with("-H")
                 || words[at].starts_with("--header=")
                 || words[at].starts_with("-u");
+            let is_header = is_option && authenticates(&words[at]);
             words[at].contains(SECRET) && !(is_sent && is_header)
         };
         let is_piped = matches!(&self.input, StdinText::Text(text) if text.contains(SECRET));

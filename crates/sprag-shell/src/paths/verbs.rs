@@ -2,7 +2,7 @@
 //! special rules.
 
 use super::options::{self, ProgramOptions};
-use crate::eval::Evaluator;
+use crate::eval::{Evaluator, StdinText};
 use crate::expand::unknown;
 
 /// Options of written paths; `-b` and `-s` take no value here.
@@ -52,8 +52,17 @@ impl Evaluator {
             if places.is_empty() {
                 places.push(".".to_owned());
             }
+            let piped = archives.iter().all(|archive| archive == "-");
+            let is_fetched = match &self.input {
+                _ if !piped => archives.iter().any(|archive| self.is_unread(archive)),
+                StdinText::Text(text) => !unknown::is_known(text),
+                StdinText::Inherited | StdinText::File(_) => false,
+            };
             for place in places {
                 self.writes(&place, "tar");
+                if is_fetched {
+                    self.fetches(&place);
+                }
             }
             for archive in archives {
                 self.reads(&archive, "tar");
@@ -83,6 +92,10 @@ impl Evaluator {
         const OPTIONS: ProgramOptions = ProgramOptions { letters: "dxP", long: &[] };
         let (split, operands) = options::anywhere(words, 1, &OPTIONS);
         let looks = ["-l", "-t", "-v", "-p", "-c", "-z", "-Z"];
+        if operands.first().is_some_and(|archive| self.is_unread(archive)) {
+            let place = split.value(&["-d"]).unwrap_or(".").to_owned();
+            self.fetches(&place);
+        }
         if !operands.is_empty() && !split.may_have(&["-d"]) && !split.has(&looks) {
             self.writes(".", "unzip");
         }
@@ -102,6 +115,10 @@ impl Evaluator {
             long: &["--output-document", "--directory-prefix", "--header", "--user-agent", "--post-data"],
         };
         let (split, operands) = options::anywhere(words, 1, &OPTIONS);
+        if let Some(place) = split.value(&["-P", "--directory-prefix"]) {
+            let place = place.to_owned();
+            self.fetches(&place);
+        }
         let named = ["-O", "--output-document", "-P", "--directory-prefix", "--spider"];
         if split.may_have(&named) {
             return;
@@ -114,6 +131,137 @@ impl Evaluator {
             };
             self.write_file(&file, &unknown::HOLE.to_string());
             self.writes(&file, "wget");
+        }
+    }
+
+    /// Reports whether a file was downloaded by the same text.
+    fn is_unread(&self, path: &str) -> bool {
+        self.file(path).is_some_and(|text| !unknown::is_known(text))
+    }
+
+    /// Records the files that `chmod` and its like change. A mode may look like an option: `chmod -x a`.
+    pub(super) fn modes(&mut self, name: &str, words: &[String]) {
+        let is_mode = |word: &&String| {
+            word.strip_prefix('-')
+                .is_some_and(|mode| !mode.is_empty() && mode.chars().all(|c| "rwxXst".contains(c)))
+        };
+        if name == "chmod" && words.iter().skip(1).any(|word| is_mode(&word)) {
+            for path in words.iter().skip(1).filter(|word| !word.starts_with('-')) {
+                self.writes(path, name);
+            }
+            return;
+        }
+        self.by_row(name, words);
+    }
+
+    /// Records the files of an editor that runs without a user: `vim -es +wq a`.
+    pub(super) fn batch_editor(&mut self, name: &str, words: &[String]) {
+        const OPTIONS: ProgramOptions = ProgramOptions { letters: "cSuTtwWiU", long: &["--cmd"] };
+        let (split, operands) = options::anywhere(words, 1, &OPTIONS);
+        let saves = |line: &str| {
+            ["w", "wq", "x", "wa", "wqa", "xa", "up", "update", "sav"].iter().any(|verb| {
+                line.split(['|', ' ', '!']).any(|word| word.trim_start_matches([':', '%']) == *verb)
+            })
+        };
+        let commands = operands.iter().filter_map(|word| word.strip_prefix('+'));
+        let given =
+            split.given.iter().filter(|given| given.name == "-c").filter_map(|given| given.value.as_deref());
+        let is_batch = split.has(&["-e", "-E", "-s"]) || commands.chain(given).any(saves);
+        for path in operands.iter().filter(|word| !word.starts_with('+')) {
+            self.reads(path, name);
+            if is_batch {
+                self.writes(path, name);
+            }
+        }
+    }
+
+    /// Records the files that `jq` reads; some options take two values.
+    pub(super) fn jq(&mut self, words: &[String]) {
+        let mut at = 1;
+        let mut operands = Vec::new();
+        let mut has_file = false;
+        while let Some(word) = words.get(at) {
+            match word.as_str() {
+                "--arg" | "--argjson" => at += 2,
+                "--slurpfile" | "--rawfile" => {
+                    if let Some(path) = words.get(at + 2) {
+                        self.reads(path, "jq");
+                    }
+                    at += 2;
+                }
+                "--indent" | "-L" => at += 1,
+                "-f" | "--from-file" => {
+                    has_file = true;
+                    at += 1;
+                }
+                "--args" | "--jsonargs" => break,
+                word if word.starts_with('-') && word.len() > 1 => {}
+                word => operands.push(word.to_owned()),
+            }
+            at += 1;
+        }
+        for path in operands.iter().skip(usize::from(!has_file)) {
+            self.reads(path, "jq");
+        }
+    }
+
+    /// Records the files of `cmake -E rm a` and the like.
+    pub(super) fn cmake(&mut self, words: &[String]) {
+        if words.get(1).is_none_or(|word| word != "-E") {
+            return;
+        }
+        let paths: Vec<&String> = words.iter().skip(3).filter(|word| !word.starts_with('-')).collect();
+        match words.get(2).map(String::as_str) {
+            Some("rm" | "remove" | "remove_directory" | "touch" | "rename") => {
+                for path in paths {
+                    self.writes(path, "cmake");
+                }
+            }
+            Some("copy" | "copy_directory" | "copy_if_different" | "create_symlink") => {
+                if let Some(path) = paths.last() {
+                    self.writes(path, "cmake");
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Records the file of `aria2c -d DIR -o NAME`.
+    pub(super) fn downloads_to(&mut self, words: &[String]) {
+        const OPTIONS: ProgramOptions = ProgramOptions { letters: "odijsx", long: &["--dir", "--out"] };
+        let (split, operands) = options::anywhere(words, 1, &OPTIONS);
+        let place = split.value(&["-d", "--dir"]).unwrap_or(".").to_owned();
+        let named = split.value(&["-o", "--out"]).map(str::to_owned);
+        let of_address = operands.first().map(|address| unknown::base_name(address).to_owned());
+        if let Some(name) = named.or(of_address) {
+            let path = format!("{place}/{name}");
+            self.write_file(&path, &unknown::HOLE.to_string());
+            self.writes(&path, "aria2c");
+        }
+    }
+
+    /// Records the files that settings of `curl` name: `curl -K -`.
+    pub(super) fn curl_settings(&mut self, split: &options::Split) {
+        let Some(path) = split.value(&["-K", "--config"]) else { return };
+        let text = match &self.input {
+            StdinText::Text(text) if path == "-" => Some(text.clone()),
+            _ => self.file(path).map(str::to_owned),
+        };
+        for line in text.iter().flat_map(|text| text.lines()).take(256) {
+            let line = line.trim().trim_start_matches('-');
+            let Some((key, value)) = line.split_once(['=', ' ', ':']) else { continue };
+            let value = value.trim().trim_start_matches(['=', ' ']).trim_matches('"');
+            match key.trim() {
+                "upload-file" | "T" => self.reads(value, "curl"),
+                "output" | "o" => self.writes(value, "curl"),
+                "data" | "data-binary" | "data-urlencode" | "form" | "d" | "F" => {
+                    if let Some((_, path)) = value.split_once('@') {
+                        self.reads(path, "curl");
+                        self.names("/proc/self/sent", "curl", None);
+                    }
+                }
+                _ => {}
+            }
         }
     }
 
@@ -145,7 +293,15 @@ impl Evaluator {
         let archive = words.iter().skip(2).find(|word| !word.starts_with('-'));
         let verb = words.get(1).map_or("", String::as_str);
         match archive {
-            Some(archive) if matches!(verb, "a" | "d" | "rn" | "u") => self.writes(archive, "7z"),
+            Some(archive) if matches!(verb, "a" | "d" | "rn" | "u") => {
+                self.writes(archive, "7z");
+                let deletes = words.iter().any(|word| word == "-sdel");
+                for path in
+                    words.iter().skip(3).filter(|word| deletes && !word.starts_with('-') && *word != archive)
+                {
+                    self.writes(path, "7z");
+                }
+            }
             Some(archive) => self.reads(archive, "7z"),
             None => {}
         }
@@ -190,6 +346,14 @@ impl Evaluator {
                     let address = operands.first().filter(|_| verb == "clone")?.trim_end_matches('/');
                     Some(unknown::base_name(address).trim_end_matches(".git").to_owned())
                 });
+                let is_address =
+                    |word: &String| word.contains("://") || word.contains('@') && word.contains(':');
+                if verb == "clone"
+                    && operands.first().is_some_and(is_address)
+                    && let Some(place) = &place
+                {
+                    self.fetches(place);
+                }
                 let place = place.as_ref();
                 // A template can contain hooks.
                 if split.may_have(&["--template"]) {
@@ -203,6 +367,10 @@ impl Evaluator {
             }
             "bundle" if operands.first().is_some_and(|word| word == "create") => {
                 operands.into_iter().skip(1).take(1).collect()
+            }
+            "apply" | "am" => {
+                const APPLY: ProgramOptions = ProgramOptions { letters: "pC", long: &["--directory"] };
+                options::anywhere(words, 2, &APPLY).0.may_values(&["--directory"])
             }
             "diff" | "log" | "show" | "format-patch" | "archive" => {
                 options::anywhere(words, 2, &OUTPUT).0.may_values(&["-o", "--output", "--output-directory"])
