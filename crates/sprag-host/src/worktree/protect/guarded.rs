@@ -1,5 +1,6 @@
 //! Lists the protected files of a worktree and a home.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::config::rule_layers;
@@ -7,6 +8,9 @@ use crate::sys::locations::Locations;
 use crate::worktree::protect::intent_files;
 
 const FILES: usize = 100;
+const AGENT_DIRS: usize = 20;
+const AGENTS: &str = ".claude/agents";
+const REVIEWER_FILE: &str = ".claude/agents/sprag-reviewer.md";
 
 /// Hooks of git.
 const GIT_HOOKS: &[&str] = &[
@@ -44,6 +48,8 @@ pub(crate) enum GuardedPart {
     Members,
     /// Some tables of a client's settings in TOML.
     Tables,
+    /// A file in which a client looks for agents. Sprag undoes a change that brings in the name of the reviewer.
+    Agent,
     /// The keys of git's configuration that redirect hooks.
     GitKeys,
     /// The file decides what agents may change: Sprag always restores it, and removes a new one.
@@ -77,7 +83,7 @@ pub(crate) fn all(places: &Locations, home: &str) -> Vec<(PathBuf, GuardedPart)>
     for root in roots {
         add(root.join(".codex/hooks.json"), GuardedPart::Whole);
         add(root.join(".codex/config.toml"), GuardedPart::Tables);
-        add(root.join(".claude/agents/sprag-reviewer.md"), GuardedPart::Whole);
+        add(root.join(REVIEWER_FILE), GuardedPart::Whole);
         for name in [".claude/settings.json", ".claude/settings.local.json", ".gemini/settings.json"] {
             add(root.join(name), GuardedPart::Members);
         }
@@ -87,15 +93,43 @@ pub(crate) fn all(places: &Locations, home: &str) -> Vec<(PathBuf, GuardedPart)>
         add(home.join(".config/git/config"), GuardedPart::GitKeys);
     }
     found.truncate(FILES);
+    found.extend(agents(places, home).1.into_iter().map(|path| (path, GuardedPart::Agent)));
     found.extend(intent_files::all(places).into_iter().map(|path| (path, GuardedPart::Intents)));
     found
 }
 
 /// Returns the directories in which every new file of a known name is protected.
-pub(crate) fn dirs(places: &Locations) -> Vec<PathBuf> {
+pub(crate) fn dirs(places: &Locations, home: &str) -> Vec<PathBuf> {
     let hooks = places.common.iter().map(|common| common.join("hooks"));
     let rules = rule_layers::dirs(places).into_iter().map(|(_, dir)| dir);
-    hooks.chain(config_dirs(places)).chain(rules).collect()
+    let home = Some(Path::new(home)).filter(|home| !home.as_os_str().is_empty());
+    hooks.chain(config_dirs(places)).chain(rules).chain(agents(places, home).0).collect()
+}
+
+/// Reports whether a client looks for agents here.
+pub(crate) fn is_agent(path: &Path) -> bool {
+    path.ancestors().skip(1).any(|dir| dir.ends_with(AGENTS)) && !path.ends_with(REVIEWER_FILE)
+}
+
+/// Returns the directories in which a client looks for agents, and the files there. The file of the reviewer
+/// is listed elsewhere. Directories come first, also those that do not exist yet.
+fn agents(places: &Locations, home: Option<&Path>) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let roots = places.worktree.as_deref().into_iter().chain(home);
+    let mut dirs: Vec<PathBuf> = roots.map(|root| root.join(AGENTS)).collect();
+    let mut files = Vec::new();
+    let mut at = 0;
+    while at < dirs.len() {
+        for entry in fs::read_dir(&dirs[at]).into_iter().flatten().flatten() {
+            let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_dir && dirs.len() < AGENT_DIRS {
+                dirs.push(entry.path());
+            } else if !is_dir && is_agent(&entry.path()) && files.len() < FILES {
+                files.push(entry.path());
+            }
+        }
+        at += 1;
+    }
+    (dirs, files)
 }
 
 fn config_dirs(places: &Locations) -> impl Iterator<Item = PathBuf> {

@@ -1,23 +1,19 @@
 //! Protects the files of intents. They say what agents may change, so a program of an agent must not change,
 //! remove or replace them.
 
-use std::os::fd::OwnedFd;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use std::{fs, io};
-
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 
 use sprag_base::time::Timestamp;
 use sprag_govern::event::Event;
 use sprag_govern::facts::ProtectedDamage;
 use sprag_govern::gates::scope;
 
-use super::guarded::GuardedPart;
-use super::snapshot::{CompareCx, GuardedManifest, RestoreMode, put_aside, read_bytes, write_in};
+use super::guarded::{self, GuardedPart};
+use super::snapshot::{CompareCx, GuardedManifest, RestoreMode, put_aside, read_bytes};
 use crate::git::history;
 use crate::intent_files::{files, ignore_files};
-use crate::sys::disk;
 use crate::sys::locations::Locations;
 use crate::world::World;
 
@@ -36,7 +32,11 @@ pub(crate) fn all(places: &Locations) -> Vec<PathBuf> {
 /// Returns how a kept file is guarded.
 pub(crate) fn guard(places: &Locations, path: &Path) -> GuardedPart {
     let is_one = |worktree: &Path| files(worktree).chain(ignore_files(worktree)).any(|found| found == path);
-    if places.worktree.as_deref().is_some_and(is_one) { GuardedPart::Intents } else { GuardedPart::Whole }
+    match path {
+        path if guarded::is_agent(path) => GuardedPart::Agent,
+        _ if places.worktree.as_deref().is_some_and(is_one) => GuardedPart::Intents,
+        _ => GuardedPart::Whole,
+    }
 }
 
 /// Reports whether git checked out the file with a tree. Then the change was made elsewhere: a call of this
@@ -86,30 +86,4 @@ pub(crate) fn take_away(
             why: format!("the file is new and cannot be removed ({error}); ask the user"),
         },
     })
-}
-
-/// Writes a file although its directory is gone or was replaced. Moves another file in place of the directory
-/// aside, so that nothing is written through a link.
-pub(crate) fn remake(places: &Locations, path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
-    let parts = || {
-        let dir = path.parent()?;
-        (dir.parent() == places.worktree.as_deref()).then_some(())?;
-        Some((dir.parent()?, dir.file_name()?))
-    };
-    let (root, name) = parts().ok_or(io::ErrorKind::InvalidInput)?;
-    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
-    let root: OwnedFd = rustix::fs::open(root, flags, Mode::empty())?;
-    let is_dir = match rustix::fs::statat(&root, name, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(found) if FileType::from_raw_mode(found.st_mode).is_dir() => true,
-        Ok(_) => {
-            rustix::fs::renameat(&root, name, &root, &disk::temp_name(Path::new(name))?)?;
-            false
-        }
-        Err(_) => false,
-    };
-    if !is_dir {
-        rustix::fs::mkdirat(&root, name, Mode::from_raw_mode(0o755))?;
-    }
-    let dir: OwnedFd = rustix::fs::openat(&root, name, flags, Mode::empty())?;
-    write_in(&dir, path, bytes, mode)
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use sprag_base::path::absolute;
 use sprag_govern::event::Input;
 use sprag_govern::facts::{WriteEffect, WrittenPath};
-use sprag_shell::{Word, WorkingDir};
+use sprag_shell::{Command, Script, Word, WorkingDir};
 
 use crate::sys::links::{LinkResolver, expanded, real, walked};
 use crate::sys::locations::Locations;
@@ -14,6 +14,9 @@ use crate::world::World;
 
 /// Programs that remove everything below a path.
 const REMOVING: &[&str] = &["find", "mv", "rm", "rmdir", "shred", "trash", "unlink"];
+
+/// Most written paths for which Sprag follows the links that the line itself makes.
+const THROUGH_LINKS: usize = 200;
 
 /// Paths in a project that start Sprag or other guards, relative to its root.
 const IN_PROJECT: &[&str] = &[
@@ -109,6 +112,20 @@ pub fn written(input: &Input) -> Vec<WrittenPath> {
             uses.collect()
         }
     };
+    let links = input.script().map(|script| new_links(script, &input.cwd)).unwrap_or_default();
+    let mut named = named;
+    let mut at = 0;
+    // A link may lead to another one, or to itself.
+    while at < named.len() && named.len() < THROUGH_LINKS && !links.is_empty() {
+        let (path, dir, how) = &named[at];
+        let plain = absolute(dir, &expanded(path, &input.home));
+        let through = links.iter().find_map(|(link, target)| {
+            let rest = plain.strip_prefix(link.as_str()).filter(|rest| rest.starts_with('/'))?;
+            Some((format!("{target}{rest}"), dir.clone(), *how))
+        });
+        named.extend(through);
+        at += 1;
+    }
     let mut followed = LinkResolver::default();
     let mut written: Vec<WrittenPath> = Vec::new();
     for (named, dir, how) in named {
@@ -122,6 +139,29 @@ pub fn written(input: &Input) -> Vec<WrittenPath> {
         }
     }
     written
+}
+
+/// Returns the symbolic links that the line itself makes, each with its target. The disk does not have them yet.
+fn new_links(script: &Script, cwd: &str) -> Vec<(String, String)> {
+    let of_command = |command: &Command| {
+        let WorkingDir::At(dir) = &command.cwd else { return None };
+        let known = |word| match word {
+            &Word::Known(ref text) => Some(text.as_str()),
+            Word::Partly(_) | Word::Many => None,
+        };
+        let words: Option<Vec<&str>> = command.argv.iter().map(known).collect();
+        let (options, operands): (Vec<&str>, Vec<&str>) =
+            words?.into_iter().skip(1).partition(|word| word.starts_with('-'));
+        let is_symbolic =
+            options.iter().any(|word| *word == "--symbolic" || !word.starts_with("--") && word.contains('s'));
+        let [target, link] = operands.as_slice() else { return None };
+        let dir = absolute(cwd, dir);
+        let link = absolute(&dir, link);
+        let parent = Path::new(&link).parent()?.to_str()?.to_owned();
+        is_symbolic.then(|| (link, absolute(&parent, target)))
+    };
+    let made = script.commands.iter().filter(|command| command.program() == Some("ln"));
+    made.filter_map(of_command).collect()
 }
 
 /// Returns paths below a root, as named and with links resolved.

@@ -27,7 +27,9 @@ pub(crate) fn restored(guard: GuardedPart, before: &[u8], now: &[u8]) -> Vec<u8>
         GuardedPart::Members => json(before, now),
         GuardedPart::Tables => toml(before, now),
         GuardedPart::GitKeys => git_keys(before, now),
-        GuardedPart::Whole | GuardedPart::GitHook | GuardedPart::Intents => before.to_vec(),
+        GuardedPart::Whole | GuardedPart::GitHook | GuardedPart::Agent | GuardedPart::Intents => {
+            before.to_vec()
+        }
     }
 }
 
@@ -113,7 +115,7 @@ fn guarded_keys(file: &Path) -> io::Result<Vec<GitEntry>> {
     let text = String::from_utf8_lossy(&listed).into_owned();
     let entries = text.split('\0').filter_map(|entry| {
         let (key, value) = entry.split_once('\n').unwrap_or((entry, ""));
-        is_guarded_key(key).then(|| (key.to_owned(), value.to_owned()))
+        (is_guarded_key(key) || skips_hooks(key, value)).then(|| (key.to_owned(), value.to_owned()))
     });
     Ok(entries.collect())
 }
@@ -123,10 +125,27 @@ fn is_guarded_key(key: &str) -> bool {
     let lower = key.to_ascii_lowercase();
     lower == "core.hookspath"
         || lower == "core.worktree"
+        || lower == "core.bare"
+        || lower == "init.templatedir"
+        || lower.starts_with("hook.")
         || lower == "core.excludesfile"
         || lower == "core.attributesfile"
         || lower == "extensions.worktreeconfig"
         || (lower.starts_with("include") && lower.ends_with(".path"))
+}
+
+/// Reports whether an alias starts a git command without its hooks.
+fn skips_hooks(key: &str, value: &str) -> bool {
+    let value = value.to_ascii_lowercase();
+    let skips = value.split_whitespace().any(|word| {
+        word.starts_with("--no-v")
+            || word.contains("core.hookspath")
+            || (word.starts_with("-") && !word.starts_with("--") && word.contains('n'))
+    });
+    let hooked = ["commit", "push", "merge", "rebase", "am", "pull"];
+    key.to_ascii_lowercase().starts_with("alias.")
+        && skips
+        && value.split_whitespace().any(|word| hooked.contains(&word))
 }
 
 fn git(args: &[&str]) -> io::Result<Vec<u8>> {

@@ -2,8 +2,9 @@
 //! settings that the client, git and the user change at any time, Sprag restores only the guarded members.
 //! The changed content is kept next to the records, so that no edit is lost.
 //!
-//! A call may have left anything, for example links in place of directories. Sprag restores a file only into
-//! its original directory, and keeps that directory open meanwhile.
+//! A call may have left anything, for example links in place of directories. Sprag restores a file into its
+//! original directory, and keeps that directory open meanwhile. If the directory is gone, Sprag makes it again
+//! below the worktree, the git directory or the home, and follows no link there.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -306,8 +307,10 @@ fn seal(
             .iter()
             .any(|found| matches!(found, ProtectedDamage::Left { path: left, .. } if Path::new(left) == path))
     };
-    let dirs: Vec<(PathBuf, Option<DirStamp>)> =
-        guarded::dirs(&world.places).into_iter().map(|dir| (dir.clone(), DirStamp::read(&dir))).collect();
+    let dirs: Vec<(PathBuf, Option<DirStamp>)> = guarded::dirs(&world.places, home)
+        .into_iter()
+        .map(|dir| (dir.clone(), DirStamp::read(&dir)))
+        .collect();
     let mut files = Vec::new();
     for (path, _) in guarded::all(&world.places, home) {
         if is_left(&path) {
@@ -403,7 +406,8 @@ fn undo_new(
             let why = "the git hook is new; check it before you use it".to_owned();
             return Some(ProtectedDamage::Noticed { path: path.display().to_string(), why });
         }
-        GuardedPart::Whole | GuardedPart::Intents => None,
+        GuardedPart::Agent if !names_reviewer(&became) => return None,
+        GuardedPart::Whole | GuardedPart::Agent | GuardedPart::Intents => None,
         GuardedPart::Members | GuardedPart::Tables | GuardedPart::GitKeys => {
             let wanted = members::restored(guard, b"", &became);
             if found.is_file() && wanted == became {
@@ -418,7 +422,9 @@ fn undo_new(
     }
     let done = match without {
         Some(bytes) => disk::replace(world.disk, path, &bytes),
-        None if found.is_dir() => Err(io::Error::other("a directory has its name")),
+        None if found.is_dir() => {
+            fs::remove_dir(path).or_else(|_| fs::rename(path, path.with_file_name(disk::temp_name(path)?)))
+        }
         None => world.disk.remove(path),
     };
     Some(match done {
@@ -443,6 +449,10 @@ fn undo(
         return Some(left(path, "it changed, and its earlier content is gone".to_owned()));
     };
     let became = read_bytes(path).ok();
+    let names = names_reviewer(&before) || became.as_deref().is_some_and(names_reviewer);
+    if guard == GuardedPart::Agent && !names {
+        return None;
+    }
     let wanted = match (guard, &became) {
         (GuardedPart::Members | GuardedPart::Tables | GuardedPart::GitKeys, Some(became)) => {
             members::restored(guard, &before, became)
@@ -457,10 +467,7 @@ fn undo(
     if mode == RestoreMode::Predict {
         return Some(restored(path, aside));
     }
-    let put = put_back(path, &wanted, stamp).or_else(|error| match guard {
-        GuardedPart::Intents => intent_files::remake(&world.places, path, &wanted, stamp.mode),
-        _ => Err(error),
-    });
+    let put = put_back(path, &wanted, stamp).or_else(|_| remake(world, path, &wanted, stamp.mode));
     Some(match put {
         Ok(()) => restored(path, aside),
         Err(error) => left(
@@ -468,6 +475,11 @@ fn undo(
             format!("cannot restore it ({error}); its earlier content is in `{}`", content.display()),
         ),
     })
+}
+
+/// Reports whether the file of an agent contains the name of the reviewer.
+fn names_reviewer(bytes: &[u8]) -> bool {
+    String::from_utf8_lossy(bytes).to_ascii_lowercase().contains("sprag-reviewer")
 }
 
 pub(crate) fn put_aside(
@@ -508,6 +520,48 @@ fn put_back(path: &Path, bytes: &[u8], stamp: &ProtectedStamp) -> io::Result<()>
         return Err(io::Error::other("a directory has its name"));
     }
     write_in(&dir, path, bytes, stamp.mode)
+}
+
+/// Writes a file whose directories are gone or were replaced, or whose name a directory has. Walks from the
+/// root of the worktree, the git directory or the home, and moves links and other files in the place of a
+/// directory aside, so that nothing is written through a link.
+fn remake(world: &World<'_>, path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    let places = &world.places;
+    let home = world.env.get("HOME").map(PathBuf::from);
+    let config = places.user.as_ref().and_then(|user| user.config.parent()).map(Path::to_path_buf);
+    let roots = [places.worktree.clone(), places.common.clone(), places.git_dir.clone(), home, config];
+    let above = roots.into_iter().flatten().filter(|root| path.starts_with(root) && root.is_dir());
+    let root = above.max_by_key(|root| root.components().count()).ok_or(io::ErrorKind::InvalidInput)?;
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
+    let mut dir: OwnedFd = rustix::fs::open(&root, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    for part in parent.strip_prefix(&root).map_err(io::Error::other)?.components() {
+        let part = part.as_os_str();
+        let is_dir = |mode: u32| rustix::fs::FileType::from_raw_mode(mode).is_dir();
+        match rustix::fs::statat(&dir, part, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) if is_dir(found.st_mode) => {
+                if found.st_mode & 0o700 != 0o700 {
+                    let mode = Mode::from_raw_mode(found.st_mode & 0o7777 | 0o700);
+                    rustix::fs::chmodat(&dir, part, mode, AtFlags::empty())?;
+                }
+            }
+            found => {
+                if found.is_ok() {
+                    rustix::fs::renameat(&dir, part, &dir, &disk::temp_name(Path::new(part))?)?;
+                }
+                rustix::fs::mkdirat(&dir, part, Mode::from_raw_mode(0o755))?;
+            }
+        }
+        dir = rustix::fs::openat(&dir, part, flags, Mode::empty())?;
+    }
+    let has_dir = rustix::fs::statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW)
+        .is_ok_and(|found| rustix::fs::FileType::from_raw_mode(found.st_mode).is_dir());
+    if has_dir && rustix::fs::unlinkat(&dir, name, AtFlags::REMOVEDIR).is_err() {
+        rustix::fs::renameat(&dir, name, &dir, &disk::temp_name(path)?)?;
+    }
+    write_in(&dir, path, bytes, mode)
 }
 
 /// Writes a file in an open directory and replaces any file of that name.
