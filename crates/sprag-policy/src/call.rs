@@ -106,8 +106,11 @@ impl ToolCall {
             effect: row.map_or(ToolEffect::Exec, |tool| tool.effect),
             paths: row.map_or(&[][..], |tool| tool.paths).iter().filter_map(|key| member(key)).collect(),
             command: match row {
-                Some(tool) => tool.command.and_then(member),
-                None => ["command", "cmd"].iter().find_map(|key| command_line(input.get(*key)?)),
+                Some(tool) => {
+                    let line = tool.command.and_then(|key| command_line(input.get(key)?));
+                    line.map(|line| within_dir(&input, line))
+                }
+                None => unlisted(&input),
             },
             whole,
             input,
@@ -144,6 +147,13 @@ impl ToolCall {
         self.texts().iter().any(|text| text.contains(name))
     }
 
+    /// Returns all texts in the input.
+    pub fn values(&self) -> Vec<&str> {
+        let mut found = Vec::new();
+        texts(&self.input, &mut found);
+        found
+    }
+
     fn texts(&self) -> Vec<&str> {
         let mut found: Vec<&str> = self.paths.iter().map(String::as_str).collect();
         match &self.command {
@@ -166,13 +176,62 @@ impl ToolCall {
     }
 }
 
+/// Members of unlisted tools that hold a command line.
+const LINES: &[&str] = &[
+    "command",
+    "cmd",
+    "script",
+    "shell",
+    "shell_command",
+    "command_line",
+    "commandLine",
+    "commands",
+    "argv",
+    "chars",
+];
+
+/// Members of unlisted tools that hold code.
+const CODE: &[&str] = &["code", "python", "javascript", "source_code"];
+
+/// Members of tools that name the directory of a command line.
+const DIRS: &[&str] = &["workdir", "cwd", "working_directory", "workingDirectory"];
+
+/// Returns the command line of a tool that is not in a table. Code becomes the command line that would run it.
+fn unlisted(input: &Value) -> Option<String> {
+    let line = LINES.iter().find_map(|key| command_line(input.get(*key)?));
+    let code = || {
+        let text = CODE.iter().find_map(|key| input.get(*key)?.as_str())?;
+        let language = ["language", "lang", "kernel"].iter().find_map(|key| input.get(*key)?.as_str());
+        Some(match language.map(str::to_ascii_lowercase).as_deref() {
+            Some("bash" | "sh" | "shell" | "zsh") => text.to_owned(),
+            Some("javascript" | "js" | "node" | "typescript" | "ts") => format!("node -e {}", quoted(text)),
+            Some("python" | "python3" | "py" | "ipython") => format!("python3 -c {}", quoted(text)),
+            Some("perl" | "ruby") => format!("{} -e {}", language?.to_ascii_lowercase(), quoted(text)),
+            // The language is unknown: the readings of both cost nothing.
+            _ => format!("python3 -c {0}; node -e {0}", quoted(text)),
+        })
+    };
+    line.or_else(code).map(|line| within_dir(input, line))
+}
+
+/// Returns the line as it runs in the directory that the input names.
+fn within_dir(input: &Value, line: String) -> String {
+    match DIRS.iter().find_map(|key| input.get(*key)?.as_str()).filter(|dir| !dir.is_empty()) {
+        Some(dir) => format!("cd {} && {{ {line}\n}}", quoted(dir)),
+        None => line,
+    }
+}
+
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
 /// Reads the command line of a tool that is not in a table: a text or a list of words.
 fn command_line(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Array(words) => {
             let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
-            let quoted = |word: &str| format!("'{}'", word.replace('\'', r"'\''"));
             words.map(|words| words.into_iter().map(quoted).collect::<Vec<_>>().join(" "))
         }
         _ => None,
@@ -227,5 +286,9 @@ mod tests {
         assert_eq!(shell(json!({"command": "ls -l"})).as_deref(), Some("ls -l"));
         assert_eq!(shell(json!({"cmd": ["bash", "-c", "it's"]})).as_deref(), Some(r"'bash' '-c' 'it'\''s'"));
         assert_eq!(shell(json!({"command": [1]})), None);
+        assert_eq!(shell(json!({"script": "ls", "workdir": "a b"})).as_deref(), Some("cd 'a b' && { ls\n}"));
+        assert_eq!(shell(json!({"code": "x", "language": "python"})).as_deref(), Some("python3 -c 'x'"));
+        assert_eq!(shell(json!({"code": "ls", "language": "bash"})).as_deref(), Some("ls"));
+        assert_eq!(shell(json!({"code": "x"})).as_deref(), Some("python3 -c 'x'; node -e 'x'"));
     }
 }
