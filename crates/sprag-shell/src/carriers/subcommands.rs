@@ -311,11 +311,18 @@ impl Evaluator {
             }
             // The same text may use a newly set alias later.
             "config" => {
-                let words: Vec<&String> = rest.iter().filter(|word| !word.starts_with('-')).collect();
+                let words = rest.iter().filter(|word| !word.starts_with('-'));
+                let words: Vec<&String> = words.skip_while(|word| *word == "set").collect();
                 if let [key, value, ..] = words.as_slice()
                     && self.git_settings.len() < 64
                 {
-                    self.git_settings.push((key.to_ascii_lowercase(), (*value).clone()));
+                    let (key, value) = (key.to_ascii_lowercase(), (*value).clone());
+                    // A later call may use the alias, and nothing shows its value there.
+                    if key.starts_with("alias.") {
+                        let code = value.strip_prefix('!').map_or(format!("git {value}"), str::to_owned);
+                        self.shell_text("git", &code, vec![unknown::MANY.to_string()]);
+                    }
+                    self.git_settings.push((key, value));
                 }
             }
             "grep" | "clone" => {
