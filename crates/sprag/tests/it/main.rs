@@ -6,6 +6,7 @@
     reason = "a test that cannot go on fails, and it starts programs by trade"
 )]
 
+mod attacks;
 mod cli;
 mod gates;
 mod govern;

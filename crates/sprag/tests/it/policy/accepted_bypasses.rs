@@ -12,6 +12,16 @@ use crate::support::Sandbox;
 #[serde(deny_unknown_fields)]
 struct File {
     bypass: Vec<Bypass>,
+    guard: Vec<GuardBypass>,
+}
+
+/// A way to change the guard. The attack suite runs its example.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GuardBypass {
+    id: String,
+    example: String,
+    why: String,
 }
 
 #[derive(Deserialize)]
@@ -43,7 +53,7 @@ fn verdicts(sandbox: &Sandbox, args: &[&str], bypasses: &[Bypass]) -> Vec<String
 #[test]
 fn accepted_bypasses_pass_and_a_strict_check_asks() {
     let text = include_str!("../../../../../docs/accepted-bypasses.toml");
-    let bypasses = toml::from_str::<File>(text).unwrap().bypass;
+    let File { bypass: bypasses, guard } = toml::from_str(text).unwrap();
     let sandbox = Sandbox::without_git();
     let usual = verdicts(&sandbox, &[], &bypasses);
     let strict = verdicts(&sandbox, &["--strict"], &bypasses);
@@ -53,5 +63,9 @@ fn accepted_bypasses_pass_and_a_strict_check_asks() {
         assert!(!bypass.why.is_empty(), "{}", bypass.id);
         assert_ne!(usual, "deny", "{}: it is stopped, so it is none", bypass.id);
         assert_eq!(strict, bypass.strict, "{}", bypass.id);
+    }
+    for entry in &guard {
+        assert!(ids.insert(&entry.id), "{} twice", entry.id);
+        assert!(!entry.why.is_empty() && !entry.example.is_empty(), "{}", entry.id);
     }
 }
