@@ -57,10 +57,6 @@ impl Evaluator {
         // If the target is given as an option, all operands are sources.
         let (reads, writes) = match row.writes {
             OperandRange::Last if !targets.is_empty() => (OperandRange::All, OperandRange::None),
-            // `chmod -x FILE`: the mode looks like an option, so no operand is a mode.
-            OperandRange::ButFirst if name == "chmod" && words.iter().any(|word| is_mode(word)) => {
-                (row.reads, OperandRange::All)
-            }
             writes => (row.reads, writes),
         };
         // `yq eval '.a' f` has a verb.
@@ -137,13 +133,6 @@ impl Evaluator {
 fn is_remote(source: &str) -> bool {
     let host = source.split('/').next().unwrap_or_default();
     host.len() > 2 && host.contains(':')
-}
-
-/// Reports whether a word takes rights away, such as `-x` or `-rwx,o+w`.
-fn is_mode(word: &str) -> bool {
-    let rest = word.strip_prefix('-').unwrap_or_default();
-    rest.starts_with(['r', 'w', 'x', 'X', 's', 't'])
-        && rest.bytes().all(|byte| b"rwxXstugo,=+-".contains(&byte))
 }
 
 /// Removes uses from `from` on that are already listed.

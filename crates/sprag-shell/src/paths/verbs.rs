@@ -141,11 +141,7 @@ impl Evaluator {
 
     /// Records the files that `chmod` and its like change. A mode may look like an option: `chmod -x a`.
     pub(super) fn modes(&mut self, name: &str, words: &[String]) {
-        let is_mode = |word: &&String| {
-            word.strip_prefix('-')
-                .is_some_and(|mode| !mode.is_empty() && mode.chars().all(|c| "rwxXst".contains(c)))
-        };
-        if name == "chmod" && words.iter().skip(1).any(|word| is_mode(&word)) {
+        if name == "chmod" && words.iter().skip(1).any(|word| is_mode(word)) {
             for path in words.iter().skip(1).filter(|word| !word.starts_with('-')) {
                 self.writes(path, name);
             }
@@ -400,4 +396,11 @@ fn config_file(words: &[String]) -> Vec<String> {
         || split.has(&["-e"])
         || split.given.iter().any(|given| given.name == "--unset-all" || given.may_be(&edits));
     if is_set && !is_asked { split.may_values(&["-f", "--file"]) } else { Vec::new() }
+}
+
+/// Reports whether a word takes rights away, such as `-x` or `-rwx,o+w`.
+fn is_mode(word: &str) -> bool {
+    let rest = word.strip_prefix('-').unwrap_or_default();
+    rest.starts_with(['r', 'w', 'x', 'X', 's', 't'])
+        && rest.bytes().all(|byte| b"rwxXstugo,=+-".contains(&byte))
 }
