@@ -6,7 +6,7 @@ use sprag_shell::{Carrier, Command, Word, WorkingDir};
 use crate::pattern::location::KnownPaths;
 use crate::pattern::word_glob::{GlobFit, Letter, WordGlob, letters};
 use crate::pattern::{
-    AssignTest, CommandPattern, Flag, OperandClass, OperandTrait, PatternSense, PatternSlot, TrailingWords,
+    AssignTest, CommandPattern, OperandClass, OperandTrait, PatternSense, PatternSlot, TrailingWords,
 };
 
 /// The question that a match answers.
@@ -102,9 +102,6 @@ const STANDARD: &[&str] = &[
     "/opt/homebrew/bin/",
     "/usr/local/sbin/",
 ];
-
-/// A longer option names its program well enough.
-const LONG_OPTION: usize = 10;
 
 impl<'a> CommandLine<'a> {
     pub(crate) fn new(command: &'a Command) -> CommandLine<'a> {
@@ -218,51 +215,6 @@ impl<'a> CommandLine<'a> {
                 ProgramPattern::Unnamed | ProgramPattern::None => GlobFit::No,
             },
         }
-    }
-
-    /// Reports whether an unknown program may be the one of the pattern. If other words are known, one of them
-    /// must speak for it: `$X push --force` may be git, but `$X test` is not `git checkout -- test`.
-    fn shown_by_other_words(&self, tokens: &CommandPattern) -> GlobFit {
-        let is_known = |item: &CommandItem<'_>| matches!(item.word, Word::Known(_));
-        let others = self.items.get(1..).unwrap_or_default();
-        if !others.iter().any(is_known) || tokens.slots.is_empty() {
-            return GlobFit::Yes;
-        }
-        let by_word = tokens.slots.iter().skip(1).any(|slot| {
-            matches!(
-                slot,
-                PatternSlot::Word { sense: PatternSense::Is, .. }
-                    | PatternSlot::Class { sense: PatternSense::Is, .. }
-            )
-        });
-        let is_long = |flag: &Flag| flag.text.as_deref().is_some_and(|text| text.len() > LONG_OPTION);
-        let by_option =
-            tokens.flags.iter().any(|test| test.sense == PatternSense::Is && test.any.iter().any(is_long));
-        let speaks = |slot: &PatternSlot| match slot {
-            PatternSlot::Word { any, sense: PatternSense::Is } => {
-                others.iter().any(|item| any.iter().any(|glob| glob.fit_word(item.word) != GlobFit::No))
-            }
-            _ => true,
-        };
-        ((by_word || by_option) && tokens.slots.iter().skip(1).all(speaks)).into()
-    }
-
-    /// Reports whether an unknown program may do harm: no other word is known, or an operand lies outside the
-    /// worktree.
-    fn computed(&self, ground: &KnownPaths) -> GlobFit {
-        if !matches!(self.program, ProgramPattern::Unnamed) {
-            return GlobFit::No;
-        }
-        let others = self.items.get(1..).unwrap_or_default();
-        let is_known = |item: &&CommandItem<'_>| matches!(item.word, Word::Known(_));
-        let harms = |item: &CommandItem<'_>| {
-            item.kind == ArgumentKind::Operand
-                && (ground.root(item.word, &self.command.cwd) == GlobFit::Yes
-                    || ground.outside(item.word, &self.command.cwd) == GlobFit::Yes)
-        };
-        // Code of another language that runs a program from outside gives control away.
-        let is_controlled = self.command.via.iter().any(|via| matches!(via, Carrier::Interpreter(_)));
-        (is_controlled || !others.iter().any(|item| is_known(&item)) || others.iter().any(harms)).into()
     }
 
     /// Returns the directory of `git -C DIR`; a repository that an option names is unknown.

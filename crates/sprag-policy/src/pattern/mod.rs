@@ -25,6 +25,7 @@
 //! A brace or a space that is part of a word is written `\{` or `\ `.
 
 pub(crate) mod command;
+mod computed;
 pub(crate) mod location;
 mod options;
 pub(crate) mod subject;

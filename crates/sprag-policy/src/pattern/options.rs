@@ -1,6 +1,6 @@
 //! Matches options: their position, their spelling and the options that a pattern asks for.
 
-use sprag_shell::Word;
+use sprag_shell::{Carrier, Word};
 
 use crate::pattern::command::{
     ArgumentKind, CommandItem, CommandLine, MatchPurpose, ProgramPattern, in_sense,
@@ -144,6 +144,10 @@ impl CommandLine<'_> {
                 (ArgumentKind::Operand, Word::Many) if look == MatchPurpose::Find && self.is_branch(j) => {
                     GlobFit::No
                 }
+                // Names of files from the input of `xargs` are rarely options.
+                (ArgumentKind::Operand, Word::Many) if look == MatchPurpose::Find && self.is_listed() => {
+                    GlobFit::No
+                }
                 (ArgumentKind::Operand, Word::Many) if j > 0 && self.options_at(j) => GlobFit::Maybe,
                 // A quoted variable is rarely an option, but can be one.
                 (ArgumentKind::Operand, Word::Partly(parts))
@@ -279,6 +283,16 @@ impl CommandLine<'_> {
     /// Reports whether a word at this position can be an option.
     fn options_at(&self, at: usize) -> bool {
         !self.items.iter().take(at).any(|item| item.kind == ArgumentKind::End)
+    }
+
+    /// Reports whether the unknown operands are names of files from the input of `xargs`.
+    fn is_listed(&self) -> bool {
+        let by_xargs = |via: &Carrier| matches!(via, Carrier::Program(name) if name == "xargs");
+        self.command.via.iter().any(by_xargs)
+            && matches!(
+                self.program(),
+                ProgramPattern::Named { base: "rm" | "chmod" | "cp" | "mv" | "touch", .. }
+            )
     }
 
     fn has_letter(&self, letter: char) -> bool {

@@ -7,7 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::pattern::subject::Exemptions;
-use crate::pattern::{BadPattern, CommandPattern, PathPattern, Pattern};
+use crate::pattern::{BadPattern, CommandPattern, OperandTrait, PathPattern, Pattern};
 use crate::rule::places::Place;
 
 /// The content of a rule file.
@@ -165,6 +165,13 @@ pub struct LoadedRule {
 }
 
 impl LoadedRule {
+    /// Reports whether the rule is about programs that are known only at run time.
+    pub(crate) fn is_about_doubt(&self) -> bool {
+        self.any.iter().any(|pattern| {
+            matches!(pattern, Pattern::Shell(tokens) if tokens.traits.contains(&OperandTrait::Computed))
+        })
+    }
+
     pub(crate) fn exemptions(&self) -> Exemptions<'_> {
         Exemptions { unless: &self.unless, except: &self.except }
     }

@@ -317,6 +317,11 @@ impl RuleHit<'_> {
 
     fn judged(self, subject: &Subject<'_>) -> RuleVerdict {
         let (reason, next) = match (self.matched, subject.doubt.doubt) {
+            // The rule about unknown programs has the words of a doubt, which name the program.
+            (true, _) if self.rule.is_about_doubt() => match subject.unknown_word() {
+                Some(_) => self.doubted(subject),
+                None => (self.rule.reason.clone(), self.rule.next.clone()),
+            },
             (true, _) => (self.found_reason(subject), self.rule.next.clone()),
             // Any rule may match, and this one is only the first of them.
             (false, Some(doubt)) => (

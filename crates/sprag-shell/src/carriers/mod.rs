@@ -10,6 +10,7 @@ pub(crate) mod shells;
 mod spread;
 mod subcommands;
 mod table;
+mod unread;
 
 use super::carriers::table::{opts, row};
 use super::eval::Evaluator;

@@ -378,6 +378,14 @@ impl Evaluator {
             self.state.cwd = cwd;
             return;
         }
+        // A library of a temporary directory or a home runs inside the program.
+        let is_foreign = |(variable, value): &(String, String)| {
+            matches!(variable.as_str(), "LD_PRELOAD" | "LD_AUDIT" | "DYLD_INSERT_LIBRARIES")
+                && ["/tmp/", "/var/tmp/", "/dev/shm/", "~"].iter().any(|place| value.starts_with(place))
+        };
+        if assigns.iter().any(is_foreign) {
+            self.doubt(DoubtKind::Dynamic, &format!("a library from elsewhere runs inside {name}"));
+        }
         if self.interpreted(name, &words, assigns) {
             self.print_unknown();
             self.state.cwd = cwd;

@@ -380,6 +380,15 @@ impl CallReader<'_> {
         if !self.is_mark(at + 1, '(') {
             return None;
         }
+        // `path.join(__dirname, "dist")`.
+        if matches!(name, "join" | "resolve")
+            && let Some(
+                [CodeToken::Name(here), CodeToken::Mark(','), CodeToken::Text(text), CodeToken::Mark(')')],
+            ) = self.tokens.get(at + 2..at + 6)
+            && here == "__dirname"
+        {
+            return Some((format!("./{text}"), at + 6));
+        }
         let Some(CodeToken::Text(text)) = self.tokens.get(at + 2) else { return None };
         let end = self.skip(at + 1);
         let text = match name {

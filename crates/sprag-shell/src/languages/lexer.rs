@@ -107,7 +107,8 @@ impl Lexer<'_> {
     fn expects_value(&self) -> bool {
         match self.out.last() {
             None => true,
-            Some(CodeToken::Mark(c)) => !matches!(c, ')' | ']'),
+            // Digits are marks.
+            Some(CodeToken::Mark(c)) => !matches!(c, ')' | ']' | '0'..='9'),
             Some(CodeToken::Name(name)) => {
                 matches!(name.as_str(), "return" | "if" | "unless" | "and" | "or" | "not" | "split" | "BEGIN")
             }

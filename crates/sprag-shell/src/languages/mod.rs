@@ -121,7 +121,11 @@ impl Evaluator {
                 Some("run") => {
                     split = options::leading(words, split.operands + 1, &table);
                     operands = words.get(split.operands..).unwrap_or_default();
-                    return operands.first().map_or(CodeSource::None, |path| CodeSource::File(path.clone()));
+                    return match (operands.first().map(String::as_str), &self.input) {
+                        (Some("-"), StdinText::Text(text)) => CodeSource::Text(text.clone()),
+                        (Some(path), _) => CodeSource::File(path.to_owned()),
+                        (None, _) => CodeSource::None,
+                    };
                 }
                 Some(file) if !file.contains('.') => return CodeSource::None,
                 _ => {}

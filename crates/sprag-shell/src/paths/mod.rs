@@ -5,6 +5,7 @@ mod named;
 pub mod options;
 mod read_only;
 mod rows;
+mod tools;
 mod verbs;
 
 use super::PathUse;
@@ -27,6 +28,9 @@ impl Evaluator {
             "sed" | "gsed" => self.sed(words),
             "chmod" | "chown" | "chgrp" => self.modes(name, words),
             "vim" | "vi" | "nvim" | "gvim" | "rvim" => self.batch_editor(name, words),
+            "exiftool" => self.exiftool(words),
+            "sqlite3" => self.sqlite(words),
+            "ssh-keygen" => self.key_files(words),
             "jq" | "gojq" | "jaq" => self.jq(words),
             "cmake" => self.cmake(words),
             "aria2c" => self.downloads_to(words),

@@ -412,16 +412,6 @@ pub(super) const ROWS: &[PathRow] = &[
         )
     },
     PathRow {
-        only_with: &["-overwrite_original", "-overwrite_original_in_place", "-delete_original"],
-        ..row(
-            &["exiftool"],
-            OperandRange::All,
-            OperandRange::All,
-            "",
-            &["-overwrite_original", "-overwrite_original_in_place", "-delete_original"],
-        )
-    },
-    PathRow {
         writes_at: &["-path"],
         ..row(
             &["mogrify"],
@@ -440,7 +430,6 @@ pub(super) const ROWS: &[PathRow] = &[
     ),
     row(&["ffmpeg"], OperandRange::None, OperandRange::Last, "", &["-i", "-f", "-t", "-c", "-vf", "-ss"]),
     row(&["convert"], OperandRange::ButLast, OperandRange::Last, "", &[]),
-    row(&["sqlite3"], OperandRange::First, OperandRange::None, "", &["-cmd", "-separator"]),
     PathRow {
         writes_at: &["-o", "--output"],
         ..row(
