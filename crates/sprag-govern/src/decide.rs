@@ -138,6 +138,9 @@ pub fn decide(mut session: Session, input: &Input, facts: &DecisionFacts, policy
     discharge(&mut session, &open, input);
     if !matches!(verdict.ruling, Ruling::Hold { .. }) {
         take_note_of_work(&mut session.about, input);
+    } else if session.about.start.is_some() && session.about.start == facts.prepared.baseline {
+        // The refused call changes nothing, so the next one needs a baseline of its own.
+        session.about.start = None;
     }
     if is_judged && matches!(input.event, Event::StopRequested(_)) {
         session.about.activity = session.about.activity.min(Activity::Worked);

@@ -120,7 +120,7 @@ impl fmt::Display for SubmissionError {
             }
             SubmissionError::NotJson { what } => write!(f, "the submission is not JSON: {what}"),
             SubmissionError::WrongShape { found } => {
-                write!(f, "the submission is {found}, not an object with a list `candidates`")
+                write!(f, "the submission needs a list `candidates`, but it is {found}")
             }
             SubmissionError::Empty => f.write_str("the submission has no candidates"),
         }

@@ -171,9 +171,9 @@ fn what_is_no_submission_says_what_it_is() {
     for (text, says) in [
         ("", "the submission is not JSON: EOF while parsing a value at line 1 column 0"),
         ("{\"candidates\": [", "the submission is not JSON: "),
-        ("\"hello\"", "the submission is `hello`, not an object with a list `candidates`"),
-        ("{\"learnings\": []}", "the submission is an object without `candidates`, not "),
-        ("{\"candidates\": {}}", "the submission is an object whose `candidates` is an object, not "),
+        ("\"hello\"", "the submission needs a list `candidates`, but it is `hello`"),
+        ("{\"learnings\": []}", "the submission needs a list `candidates`, but it is an object without `candidates`"),
+        ("{\"candidates\": {}}", "the submission needs a list `candidates`, but it is an object whose `candidates` is an object"),
         ("{\"candidates\": []}", "the submission has no candidates"),
         ("[]", "the submission has no candidates"),
     ] {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use sprag_base::result::Discard as _;
+use sprag_base::text::quoted;
 use sprag_host::clients::{self, CLIENTS, Client, ServerFileForm};
 use sprag_host::setup::doctor::program_name;
 use sprag_host::setup::install::{
@@ -42,7 +43,7 @@ pub(crate) struct Args {
     /// Remove the hooks again, and list what remains elsewhere
     #[arg(long)]
     remove: bool,
-    /// Write without a question
+    /// Write without a question, with the recommended answers
     #[arg(long)]
     yes: bool,
     /// Print what would change, and change nothing
@@ -85,7 +86,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         None => human::check_not_agent(user.as_ref())?,
     }
     let setup = Setup { chosen: choose(&args, cx)?, user, places, args: &args, cx };
-    let permissions = if args.permissions { setup.offered() } else { Permissions::Leave };
+    let permissions = if setup.takes_permissions() { setup.offered() } else { Permissions::Leave };
     let files = setup.plan(permissions)?;
     if !args.format.is_json() {
         setup.print_summary(&files);
@@ -93,8 +94,10 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     if !args.dry_run {
         setup.confirm(&files)?;
         setup.apply(&files)?;
-        if setup.wants_permissions() {
-            setup.apply(&setup.plan(setup.offered())?)?;
+        let offered = setup.plan(setup.offered())?;
+        if setup.wants_permissions(&offered) {
+            setup.apply(&offered)?;
+            output::line(format!("allowed {} commands of Sprag for agents", AGENT_COMMANDS.len()));
         }
     }
     let makes_project = !(args.dry_run || args.hooks_only || args.remove);
@@ -223,9 +226,13 @@ impl Setup<'_> {
             return Ok(());
         }
         loop {
-            match output::ask("write these files?  [y]es  [d]iff  [n]o").as_deref() {
+            let action = if self.args.remove { "restore" } else { "write" };
+            match output::ask(&format!("{action} these files?  [y]es  [d]iff  [n]o")).as_deref() {
                 Some("y" | "yes") => return Ok(()),
                 Some("d" | "diff") => print_diffs(files),
+                Some(other) if !["", "n", "no"].contains(&other) => {
+                    output::line(format!("`{}` is not an answer: type y, d or n", quoted(other)));
+                }
                 _ => {
                     let removes = if self.args.remove { " --remove" } else { "" };
                     let where_to = if self.args.project { " --project" } else { "" };
@@ -255,11 +262,19 @@ impl Setup<'_> {
         if self.args.mcp { Permissions::OfferWithTools } else { Permissions::Offer }
     }
 
-    /// Asks whether agents may run their own commands of Sprag without a question.
-    fn wants_permissions(&self) -> bool {
+    /// Reports whether the rules for agents need no question: `--yes` takes the recommended answers.
+    fn takes_permissions(&self) -> bool {
+        let args = self.args;
+        args.permissions || (args.yes && !args.hooks_only && !args.remove)
+    }
+
+    /// Asks whether agents may run their own commands of Sprag without a question, if a rule is missing.
+    fn wants_permissions(&self, offered: &[PlannedFile]) -> bool {
         let args = self.args;
         let has_rules = self.chosen.iter().any(|client| client.install.permission.is_some());
-        if args.permissions || args.yes || args.remove || args.format.is_json() || !has_rules {
+        let is_missing = offered.iter().any(|file| !file.change.is_nothing());
+        let is_asked = !(self.takes_permissions() || args.yes || args.remove || args.format.is_json());
+        if !has_rules || !is_missing || !is_asked {
             return false;
         }
         let names = AGENT_COMMANDS.join("`, `");

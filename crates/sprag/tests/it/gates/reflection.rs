@@ -292,6 +292,24 @@ fn without_the_start_the_size_is_unknown() {
     assert!(is_held(&stop(&sandbox, "s")));
 }
 
+/// A refused call changes nothing. What a person commits before the next call is not the session's work.
+#[test]
+fn work_between_a_refused_call_and_the_next_one_is_not_the_sessions() {
+    let sandbox = Sandbox::new();
+    sandbox.write("base.txt", "base\n");
+    sandbox.git(&["add", "."]);
+    sandbox.git(&["commit", "-q", "-m", "base"]);
+    sandbox.event("s", "SessionStart", json!({"source": "startup"}));
+    let refused = sandbox.bash("s", "git reset --hard HEAD");
+    assert_eq!(refused["hookSpecificOutput"]["permissionDecision"], "deny");
+    sandbox.write("mine.txt", &lines(20));
+    sandbox.git(&["add", "."]);
+    sandbox.git(&["commit", "-q", "-m", "by hand"]);
+    sandbox.bash("s", "make");
+    let done = sandbox.event("s", "Stop", json!({"last_assistant_message": "All done."}));
+    assert_eq!(done, json!({}));
+}
+
 /// A linked worktree of the same clone is another directory, but the same session.
 #[test]
 fn the_worktree_it_started_in_is_the_sessions() {
