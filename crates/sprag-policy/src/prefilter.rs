@@ -384,8 +384,8 @@ fn may_be_top(texts: &[&str]) -> bool {
     above + depth(path) <= HOME_DEPTH
 }
 
-/// Reports whether a path can lie outside the worktree and the temporary directories; `texts` are the path and
-/// the directories it may start from, of which the last is in the worktree.
+/// Reports whether a path can lie outside the worktree and the temporary directories. `texts` are the path and
+/// the directories it may start from; the last one is in the worktree.
 fn may_be_outside(texts: &[&str]) -> bool {
     let Some((path, places)) = texts.split_first() else { return false };
     let is_inside = |text: &str| {

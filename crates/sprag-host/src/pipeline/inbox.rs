@@ -9,7 +9,6 @@ use sprag_govern::event::{Actor, Event, Input};
 use sprag_govern::gates::review::case::ReviewerSeat;
 use sprag_govern::report::Report;
 use sprag_govern::session::Session;
-
 use sprag_memory::records::Decider;
 
 use crate::answers;

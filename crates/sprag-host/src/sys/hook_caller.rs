@@ -1,9 +1,8 @@
 //! Identifies the process that calls a hook. A script of the agent can send events that look like those of the
 //! client, so an event counts only if the client of the session sent it.
 
-use std::fs;
-use std::io;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::{fs, io};
 
 use sprag_govern::event::Input;
 use sprag_govern::session_facts::{ClientChannel, Process, SeenClient, SessionFacts, StdinKind};

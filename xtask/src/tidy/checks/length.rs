@@ -20,7 +20,6 @@ const LONG: &[Long] = &[
         path: "crates/sprag-plan/src/sentences.rs",
         reason: "a table with a sentence for each fact of a run",
     },
-    Long { path: "crates/sprag-shell/src/paths/mod.rs", reason: "a table with a row for each program" },
 ];
 
 /// Counts the lines of a file without its imports, because one `use` for each module takes many lines.

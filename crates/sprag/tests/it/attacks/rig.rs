@@ -11,9 +11,8 @@ use tempfile::TempDir;
 
 use sprag_base::result::Discard as _;
 
-use crate::support::{SPRAG, payload};
-
 use super::state::State;
+use crate::support::{SPRAG, payload};
 
 const SESSION: &str = "s1";
 /// A run must end by then.

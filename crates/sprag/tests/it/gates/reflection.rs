@@ -292,7 +292,7 @@ fn without_the_start_the_size_is_unknown() {
     assert!(is_held(&stop(&sandbox, "s")));
 }
 
-/// A refused call changes nothing. What a person commits before the next call is not the session's work.
+/// A refused call changes nothing. A commit of a person before the next call is not the session's work.
 #[test]
 fn work_between_a_refused_call_and_the_next_one_is_not_the_sessions() {
     let sandbox = Sandbox::new();
