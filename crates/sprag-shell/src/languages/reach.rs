@@ -287,6 +287,19 @@ impl CallReader<'_> {
         (bare || opens) && !defined
     }
 
+    /// Reports whether a call opens a file with a mode that writes: `File.open(x, "a")`, `fopen($x, "w")`. Python
+    /// and Perl have readers of their own.
+    fn opens_to_write(&self, at: usize, call: &str) -> bool {
+        if !matches!(call, "open" | "fopen" | "openSync" | "new_file")
+            || matches!(self.language(), Language::Python | Language::Perl)
+            || !self.is_mark(at + 1, '(')
+        {
+            return false;
+        }
+        let mode = self.arguments(at + 2).get(1).map(one).unwrap_or_default();
+        mode.len() <= 4 && mode.contains(['w', 'a', 'x', '+', 'c'])
+    }
+
     /// Returns the tokens between the parentheses of a call.
     fn inner(&self, at: usize) -> &[CodeToken] {
         if !self.is_mark(at + 1, '(') {
@@ -310,7 +323,8 @@ impl CallReader<'_> {
             .iter()
             .any(|(name, of)| *name == call && receiver.is_some_and(|receiver| of.contains(&receiver)));
         let moves = MOVING.contains(&call) || of_file && matches!(call, "replace" | "move" | "copy" | "mv");
-        if !CHANGING.contains(&call) && !moves && !of_file {
+        let opens = self.opens_to_write(at, call);
+        if !CHANGING.contains(&call) && !moves && !of_file && !opens {
             return Vec::new();
         }
         let from = (at + 1..at + 3).find(|at| self.is_mark(*at, '(')).map_or(at + 1, |open| open + 1);
@@ -322,7 +336,7 @@ impl CallReader<'_> {
             Some([CodeToken::Mark(')'), CodeToken::Mark('.')])
         );
         let of_path = ["write_text", "write_bytes", "symlink_to", "hardlink_to"].contains(&call);
-        if of_path || follows_value || targets.is_empty() {
+        if !opens && (of_path || follows_value || targets.is_empty()) {
             // The text in `home().joinpath("x")` is only a part of the path.
             let maker = at.checked_sub(5).and_then(|from| self.tokens.get(from));
             let is_whole = matches!(maker, Some(CodeToken::Name(name)) if matches!(name.as_str(), "Path" | "PurePath" | "Pathname" | "File" | "file"));
@@ -359,6 +373,12 @@ fn opens_unknown(tokens: &[CodeToken], reader: &CallReader<'_>, language: Langua
         Language::Perl => reader.perl_open(at),
         _ => None,
     };
+    if language == Language::Awk {
+        return (0..tokens.len()).any(|at| {
+            reader.is_mark(at, '>')
+                && matches!(reader.awk_redirect(at), Some(CallAction::Write(path)) if !unknown::is_known(&path))
+        });
+    }
     tokens.iter().enumerate().any(|(at, token)| {
         matches!(token, CodeToken::Name(name) if name == "open")
             && matches!(is_open(at), Some(CallAction::Write(path)) if !unknown::is_known(&path))
@@ -422,6 +442,8 @@ mod tests {
             "node -e 'require(\"fs\").writeFileSync(process.env.HOME + \"/x\", \"\")'",
             "julia -e 'rm(homedir() * \"/x\")'",
             "groovy -e 'new File(System.getProperty(\"user.home\")).deleteDir()'",
+            "ruby -e 'File.open(File.join(Dir.home, \"x\"), \"a\")'",
+            "awk 'BEGIN{print 1 >> ENVIRON[\"HOME\"] \"/x\"}'",
             "perl -e 'fork while 1'",
             "python3 -c 'g = getattr; g(__import__(\"o\" + \"s\"), \"sys\" + \"tem\")(1)'",
             "python3 -c 'import os; [os.kill(int(p), 9) for p in os.listdir(\"/proc\")]'",
@@ -436,6 +458,7 @@ mod tests {
             "python3 -c 'import os; print(os.path.expanduser(\"~\"))'",
             "python3 -c 'import os; os.remove(\"build/a\"); print(os.environ[\"HOME\"])'",
             "python3 -c 'from pathlib import Path; print(Path.home()); Path(\"out\").write_text(\"\")'",
+            "awk 'BEGIN{print ENVIRON[\"HOME\"] > \"a\"}'",
             "node -p 'require(\"os\").homedir()'",
             "ruby -e 'puts Dir.home'",
             "python3 -c 'import os; os.remove(f)'",

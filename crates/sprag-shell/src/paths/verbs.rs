@@ -104,7 +104,8 @@ impl Evaluator {
     fn cpio(&mut self, words: &[String]) {
         let (split, _) = options::anywhere(words, 1, &ProgramOptions { letters: "DEFHIOR", long: &[] });
         if split.may_have(&["-i", "--extract", "-p", "--pass-through"]) && !split.has(&["-t", "--list"]) {
-            self.writes(".", "cpio");
+            let place = split.value(&["-D", "--directory"]).unwrap_or(".").to_owned();
+            self.writes(&place, "cpio");
         }
     }
 
