@@ -6,6 +6,7 @@ mod carriers;
 mod forms;
 mod hidden;
 mod laws;
+mod reach;
 mod words;
 
 use super::{Command, DoubtKind, Script, ShellStart, Word};

@@ -15,12 +15,10 @@ struct Long {
     reason: &'static str,
 }
 
-const LONG: &[Long] = &[
-    Long {
-        path: "crates/sprag-plan/src/sentences.rs",
-        reason: "a table with a sentence for each fact of a run",
-    },
-];
+const LONG: &[Long] = &[Long {
+    path: "crates/sprag-plan/src/sentences.rs",
+    reason: "a table with a sentence for each fact of a run",
+}];
 
 /// Counts the lines of a file without its imports, because one `use` for each module takes many lines.
 fn lines(source: &Source) -> usize {

@@ -1,6 +1,8 @@
 //! A short summary of a rule set. Most calls concern no rule, and with the summary a hook can tell without
 //! loading the rules. Most other calls concern only a few rules.
 
+mod pieces;
+
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
@@ -13,6 +15,7 @@ use crate::pattern::word_glob::{WordGlob, WordGlobChar};
 use crate::pattern::{
     CommandPattern, PathBase, PathPattern, Pattern, PatternAccess, PatternSense, PatternSlot,
 };
+use crate::prefilter::pieces::{PathPiece, may_be_outside, may_be_top, piece};
 use crate::rule::{Decision, LoadedRule, OnDoubt, Strictness};
 
 /// Names of the shards for rules about paths and tools.
@@ -64,9 +67,6 @@ struct Pieces {
     /// Whether some pattern fits paths without any such text.
     every: bool,
 }
-
-/// The number of parts of the deepest home.
-const HOME_DEPTH: usize = 3;
 
 /// Lines in one string, which loads in one read and is searched in place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -248,11 +248,8 @@ struct PieceSets {
 impl PieceSets {
     fn add(&mut self, pattern: &PathPattern) {
         for (base, glob) in &pattern.any {
-            if *base == PathBase::Outside {
-                self.outside = true;
-                continue;
-            }
             match piece(glob) {
+                _ if *base == PathBase::Outside => std::mem::replace(&mut self.outside, true),
                 Some(PathPiece::Part(part)) => self.parts.insert(part),
                 Some(PathPiece::Within(text)) => self.lines.insert(text),
                 Some(PathPiece::Top) => std::mem::replace(&mut self.tops, true),
@@ -362,65 +359,6 @@ impl TextBlock {
         let mut lines = lines.take_while(|line| line.first() == Some(&text[0]) || from == 0);
         lines.any(|line| !line.is_empty() && text.starts_with(line))
     }
-}
-
-/// A text that every path of a pattern contains.
-enum PathPiece {
-    /// A whole part, between slashes.
-    Part(String),
-    Within(String),
-    /// A home, or the root.
-    Top,
-}
-
-/// Reports whether a path can be a home or the root; `texts` are the path and the directories it may start from.
-fn may_be_top(texts: &[&str]) -> bool {
-    let depth = |text: &str| text.split('/').filter(|part| !part.is_empty() && *part != ".").count();
-    let Some((path, places)) = texts.split_first() else { return false };
-    if path.split('/').any(|part| part == "..") || path.starts_with('~') {
-        return true;
-    }
-    let above = if path.starts_with('/') { 0 } else { places.first().map_or(0, |place| depth(place)) };
-    above + depth(path) <= HOME_DEPTH
-}
-
-/// Reports whether a path can lie outside the worktree and the temporary directories. `texts` are the path and
-/// the directories it may start from; the last one is in the worktree.
-fn may_be_outside(texts: &[&str]) -> bool {
-    let Some((path, places)) = texts.split_first() else { return false };
-    let is_inside = |text: &str| {
-        let below = |place: &str| text.strip_prefix(place).is_some_and(|rest| rest.starts_with('/'));
-        below("/tmp") || below("/dev") || places.last().is_some_and(|cwd| *cwd == text || below(cwd))
-    };
-    let leaves = |text: &str| text.split('/').any(|part| part == "..");
-    let from = if path.starts_with('/') { path } else { places.first().unwrap_or(path) };
-    let is_absolute = from.starts_with('/') || from.starts_with('~');
-    leaves(path) || leaves(from) || path.starts_with('~') || is_absolute && !is_inside(from)
-}
-
-/// Returns the longest whole part of a path pattern, or else the longest text in it.
-fn piece(glob: &WordGlob) -> Option<PathPiece> {
-    let signs = match glob {
-        WordGlob::Any => return None,
-        WordGlob::Exact(text) => {
-            let part = text.split('/').max_by_key(|part| part.len()).unwrap_or_default();
-            return Some(if part.is_empty() { PathPiece::Top } else { PathPiece::Part(part.to_owned()) });
-        }
-        WordGlob::Signs(signs) => signs,
-    };
-    let text = |part: &[WordGlobChar]| -> Option<String> {
-        let letter = |sign: &WordGlobChar| match sign {
-            WordGlobChar::Char(c) => Some(*c),
-            WordGlobChar::Star | WordGlobChar::Stars => None,
-        };
-        part.iter().map(letter).collect()
-    };
-    let longest =
-        |texts: Vec<String>| texts.into_iter().max_by_key(String::len).filter(|text| !text.is_empty());
-    let parts = signs.split(|sign| *sign == WordGlobChar::Char('/'));
-    let whole = longest(parts.clone().filter_map(text).collect()).map(PathPiece::Part);
-    let stretches = signs.split(|sign| !matches!(sign, WordGlobChar::Char(c) if *c != '/'));
-    whole.or_else(|| longest(stretches.filter_map(text).collect()).map(PathPiece::Within))
 }
 
 #[cfg(test)]
