@@ -141,14 +141,17 @@ pub fn written(input: &Input) -> Vec<WrittenPath> {
     written
 }
 
+fn known(word: &Word) -> Option<&str> {
+    match word {
+        Word::Known(text) => Some(text),
+        Word::Partly(_) | Word::Many => None,
+    }
+}
+
 /// Returns the symbolic links that the line itself makes, each with its target. The disk does not have them yet.
 fn new_links(script: &Script, cwd: &str) -> Vec<(String, String)> {
     let of_command = |command: &Command| {
         let WorkingDir::At(dir) = &command.cwd else { return None };
-        let known = |word| match word {
-            &Word::Known(ref text) => Some(text.as_str()),
-            Word::Partly(_) | Word::Many => None,
-        };
         let words: Option<Vec<&str>> = command.argv.iter().map(known).collect();
         let (options, operands): (Vec<&str>, Vec<&str>) =
             words?.into_iter().skip(1).partition(|word| word.starts_with('-'));

@@ -446,9 +446,10 @@ fn options_that_name_a_guarded_file_are_read_in_every_form() {
     assert_eq!(told(&sandbox.bash("s", "sort --outp=x y && git init z && tree -o x")), passes());
 }
 
-/// A script may replace a directory by a link. Sprag never writes through it.
+/// A script may replace a directory by a link. Sprag never writes through it: it moves the link aside and makes
+/// the directory again.
 #[test]
-fn nothing_is_put_back_into_another_directory() {
+fn nothing_is_put_back_through_a_link() {
     let sandbox = Sandbox::new();
     sandbox.write(".sprag/config.toml", "[policy]\noff = [\"core.git-reset\"]\n");
     sandbox.write(".sprag/policy/.bashrc", "evil\n");
@@ -461,7 +462,11 @@ fn nothing_is_put_back_into_another_directory() {
     symlink(sandbox.home.join(".config/sprag"), project.join(".sprag")).unwrap();
     fs::create_dir_all(project.join(".git/old")).unwrap();
     let told_after = sandbox.event("s", "PostToolUse", call).to_string();
-    assert!(told_after.contains("cannot restore it"), "{told_after}");
+    assert!(told_after.contains(".sprag/config.toml` was restored"), "{told_after}");
+    assert!(fs::symlink_metadata(project.join(".sprag")).unwrap().is_dir());
+    let restored = fs::read_to_string(project.join(".sprag/config.toml")).unwrap();
+    assert_eq!(restored, "[policy]\noff = [\"core.git-reset\"]\n");
+    assert!(!sandbox.home.join(".config/sprag/policy").exists());
     let user = fs::read_to_string(sandbox.home.join(".config/sprag/config.toml")).unwrap();
     assert_eq!(user, "[notes]\ndebts = true\n");
     assert!(!sandbox.home.join(".config/sprag/.bashrc").exists());
