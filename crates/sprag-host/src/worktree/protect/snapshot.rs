@@ -523,8 +523,8 @@ fn put_back(path: &Path, bytes: &[u8], stamp: &ProtectedStamp) -> io::Result<()>
 }
 
 /// Writes a file whose directories are gone or were replaced, or whose name a directory has. Walks from the
-/// root of the worktree, the git directory or the home. Moves links and other files in the place of a directory
-/// aside, so that nothing is written through a link.
+/// root of the worktree, the git directory or the home. A link or another file in the place of a directory
+/// gets another name, so that nothing is written through it.
 fn remake(world: &World<'_>, path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     let places = &world.places;
     let home = world.env.get("HOME").map(PathBuf::from);
