@@ -81,8 +81,14 @@ impl RuleCache {
     pub(super) fn open(path: &Path) -> Option<RuleCache> {
         let file = disk::open_regular(path).ok()?;
         let size = file.metadata().ok()?.len();
-        let mut head = vec![0; usize::try_from(size).ok().filter(|_| size < CAP)?.min(HEAD)];
-        file.read_exact_at(&mut head, 0).ok()?;
+        let length = usize::try_from(size).ok().filter(|_| size < CAP)?.min(HEAD);
+        // Without zeros first, which would cost more than reading.
+        let mut head = Vec::with_capacity(length);
+        rustix::io::pread(&file, rustix::buffer::spare_capacity(&mut head), 0).ok()?;
+        head.truncate(length);
+        if head.len() < length {
+            return None;
+        }
         Some(RuleCache(CacheBytes::File { file, head }))
     }
 

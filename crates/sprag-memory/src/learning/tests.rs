@@ -172,8 +172,14 @@ fn what_is_no_submission_says_what_it_is() {
         ("", "the submission is not JSON: EOF while parsing a value at line 1 column 0"),
         ("{\"candidates\": [", "the submission is not JSON: "),
         ("\"hello\"", "the submission needs a list `candidates`, but it is `hello`"),
-        ("{\"learnings\": []}", "the submission needs a list `candidates`, but it is an object without `candidates`"),
-        ("{\"candidates\": {}}", "the submission needs a list `candidates`, but it is an object whose `candidates` is an object"),
+        (
+            "{\"learnings\": []}",
+            "the submission needs a list `candidates`, but it is an object without `candidates`",
+        ),
+        (
+            "{\"candidates\": {}}",
+            "the submission needs a list `candidates`, but it is an object whose `candidates` is an object",
+        ),
         ("{\"candidates\": []}", "the submission has no candidates"),
         ("[]", "the submission has no candidates"),
     ] {

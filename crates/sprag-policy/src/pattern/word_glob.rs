@@ -31,7 +31,9 @@ impl From<bool> for GlobFit {
     }
 }
 
+/// A cache stores a glob as one text, which loads much faster than its parts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub enum WordGlob {
     /// Text without `*`; the most common case.
     Exact(String),
@@ -39,7 +41,7 @@ pub enum WordGlob {
     Signs(Vec<WordGlobChar>),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WordGlobChar {
     Char(char),
     /// Any text within one directory.
@@ -53,6 +55,47 @@ pub enum WordGlobChar {
 pub enum Letter {
     Char(char),
     Hole,
+}
+
+/// Stands for `WordGlobChar::Star` in a stored glob.
+const STORED_STAR: char = '\u{1}';
+/// Stands for `WordGlobChar::Stars` in a stored glob.
+const STORED_STARS: char = '\u{2}';
+
+impl From<WordGlob> for String {
+    /// Writes the kind of the glob as the last letter.
+    fn from(glob: WordGlob) -> String {
+        match glob {
+            WordGlob::Any => "*".to_owned(),
+            WordGlob::Exact(text) => text + "=",
+            WordGlob::Signs(signs) => {
+                let letter = |sign| match sign {
+                    WordGlobChar::Char(c) => c,
+                    WordGlobChar::Star => STORED_STAR,
+                    WordGlobChar::Stars => STORED_STARS,
+                };
+                signs.into_iter().map(letter).chain(['~']).collect()
+            }
+        }
+    }
+}
+
+impl TryFrom<String> for WordGlob {
+    type Error = &'static str;
+
+    fn try_from(mut text: String) -> Result<WordGlob, &'static str> {
+        let sign = |c| match c {
+            STORED_STAR => WordGlobChar::Star,
+            STORED_STARS => WordGlobChar::Stars,
+            c => WordGlobChar::Char(c),
+        };
+        match text.pop() {
+            Some('=') => Ok(WordGlob::Exact(text)),
+            Some('~') => Ok(WordGlob::Signs(text.chars().map(sign).collect())),
+            Some('*') => Ok(WordGlob::Any),
+            _ => Err("not a stored glob"),
+        }
+    }
 }
 
 impl WordGlob {

@@ -1,6 +1,7 @@
 //! The state of a shell at one point of the text: variables, functions, aliases, arguments, directory.
 //! Subshells and branches work on a copy. A copy is cheap while the state is empty, which is the usual case.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -41,24 +42,38 @@ pub(crate) struct ShellState {
     pub(super) pushed: Vec<Option<String>>,
     pub(crate) home: String,
     /// Directories that programs use if these variables are not set.
-    places: Rc<[(&'static str, String)]>,
+    places: UsualPlaces,
     /// Variables whose values are evaluated when they are set: `declare -i`.
     pub(crate) integers: BTreeSet<String>,
 }
 
-/// Returns the directories that programs use if a variable is not set.
-fn usual_places(home: &str) -> Rc<[(&'static str, String)]> {
-    let places = [
-        ("XDG_CONFIG_HOME", ".config"),
-        ("XDG_DATA_HOME", ".local/share"),
-        ("XDG_STATE_HOME", ".local/state"),
-        ("CLAUDE_CONFIG_DIR", ".claude"),
-        ("CODEX_HOME", ".codex"),
-        ("CARGO_HOME", ".cargo"),
-        ("GNUPGHOME", ".gnupg"),
-        ("ZDOTDIR", ""),
-    ];
-    places.map(|(name, inner)| (name, format!("{home}/{inner}").trim_end_matches('/').to_owned())).into()
+/// Directories below the home that programs use if a variable is not set.
+const USUAL_PLACES: [(&str, &str); 8] = [
+    ("XDG_CONFIG_HOME", "/.config"),
+    ("XDG_DATA_HOME", "/.local/share"),
+    ("XDG_STATE_HOME", "/.local/state"),
+    ("CLAUDE_CONFIG_DIR", "/.claude"),
+    ("CODEX_HOME", "/.codex"),
+    ("CARGO_HOME", "/.cargo"),
+    ("GNUPGHOME", "/.gnupg"),
+    ("ZDOTDIR", ""),
+];
+
+/// The usual places of one home. Most command lines name none of them, so the texts are made on demand.
+#[derive(Clone, Debug, Default)]
+struct UsualPlaces(Rc<OnceCell<Vec<(&'static str, String)>>>);
+
+impl UsualPlaces {
+    fn find(&self, name: &str, home: &str) -> Option<&str> {
+        if !USUAL_PLACES.iter().any(|(known, _)| *known == name) {
+            return None;
+        }
+        let home = home.trim_end_matches('/');
+        let places = self
+            .0
+            .get_or_init(|| USUAL_PLACES.map(|(name, below)| (name, format!("{home}{below}"))).to_vec());
+        places.iter().find(|(known, _)| *known == name).map(|(_, path)| path.as_str())
+    }
 }
 
 impl ShellState {
@@ -74,7 +89,7 @@ impl ShellState {
             previous: None,
             pushed: Vec::new(),
             integers: BTreeSet::new(),
-            places: usual_places(start.home.as_deref().unwrap_or("~")),
+            places: UsualPlaces::default(),
             home: start.home.clone().unwrap_or_else(|| "~".to_owned()),
         }
     }
@@ -112,7 +127,7 @@ impl ShellState {
             None if name == "HOME" => Some(&self.home),
             None if name == "PWD" => self.cwd.as_deref().filter(|cwd| cwd.starts_with('/')),
             None if name == "OLDPWD" => self.previous.as_deref().filter(|cwd| cwd.starts_with('/')),
-            None => self.places.iter().find(|(known, _)| *known == name).map(|(_, path)| path.as_str()),
+            None => self.places.find(name, &self.home),
         }
     }
 
