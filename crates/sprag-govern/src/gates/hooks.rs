@@ -120,7 +120,8 @@ impl HooksGate {
 fn unjudged(call: &ToolCall, input: &Input) -> Obligation {
     let (tool, summary) = (quoted(call.name.as_str()), call.summary());
     let id = call.id.as_ref().map_or("", Text::as_str);
-    let why = format!("a call of tool `{tool}` ran although no hook judged it: `{}`", quoted(summary.as_str()));
+    let why =
+        format!("a call of tool `{tool}` ran although no hook judged it: `{}`", quoted(summary.as_str()));
     Obligation {
         duty: Duty::Integrity,
         digest: Digest::hash_parts(["unjudged", input.session.as_str(), id]),

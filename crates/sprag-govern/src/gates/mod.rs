@@ -5,6 +5,7 @@ pub mod before;
 #[cfg(test)]
 mod fixture;
 pub mod records;
+mod skipped_hooks;
 
 use std::fmt::Debug;
 

@@ -15,7 +15,7 @@ use crate::event::{Event, EventKind, Input};
 use crate::facts::{ProtectedDamage, SharedFacts, WriteEffect, WrittenPath};
 use crate::gates::before::Before;
 use crate::gates::records::{DamagedFiles, GateRecord};
-use crate::gates::{Ask, Gate, GateCx, OnFault};
+use crate::gates::{Ask, Gate, GateCx, OnFault, skipped_hooks};
 use crate::reason::Reason;
 use crate::verdict::Vote;
 
@@ -129,69 +129,13 @@ fn refuse(call: &ToolCall, cx: &GateCx<'_, ProtectionGate>, damage: &[ProtectedD
     match (left, touches(call, cx.input, cx.answer)) {
         (Some((path, why)), _) if call.effect.changes_the_world() => Some(damaged(path, why)),
         (_, Some(path)) => Some(protected(&path)),
-        (_, None) => defines_reviewer(call, cx.input, cx.answer)
-            .map(another_reviewer)
-            .or_else(|| cx.input.script().and_then(|script| skips_hooks(script, cx.input)).map(|name| unhooked(&name))),
+        (_, None) => defines_reviewer(call, cx.input, cx.answer).map(another_reviewer).or_else(|| {
+            cx.input
+                .script()
+                .and_then(|script| skipped_hooks::find(script, cx.input))
+                .map(|name| skipped_hooks::refusal(&name))
+        }),
     }
-}
-
-/// Verbs of git that run hooks.
-const HOOKED: &[&str] = &["am", "cherry-pick", "commit", "merge", "pull", "push", "rebase", "revert"];
-
-/// Variables that give git another configuration, or another place of its hooks.
-const OTHER_CONFIGURATION: &[&str] =
-    &["GIT_COMMON_DIR", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_SYSTEM", "HOME", "XDG_CONFIG_HOME"];
-
-/// Variables that tell the common hook managers to run nothing.
-const NO_HOOKS: &[&str] =
-    &["HUSKY", "HUSKY_SKIP_HOOKS", "HUSKY_SKIP_INIT", "LEFTHOOK", "LEFTHOOK_EXCLUDE", "OVERCOMMIT_DISABLE", "PRE_COMMIT_ALLOW_NO_CONFIG", "SKIP"];
-
-/// Returns the variable with which a command starts git in the session's repository without its hooks. A
-/// variable that an earlier command of the line exports counts too.
-fn skips_hooks(script: &Script, input: &Input) -> Option<String> {
-    let is_git = |command: &Command| command.program() == Some("git");
-    let runs_hooks = |command: &&Command| {
-        let verb = command.argv.iter().skip(1).find_map(|word| match word {
-            Word::Known(word) if HOOKED.contains(&word.as_str()) => Some(word),
-            _ => None,
-        });
-        let is_here = match &command.cwd {
-            WorkingDir::At(dir) => is_below(&absolute(&input.cwd, dir), &input.root, CaseFolding::Exact),
-            WorkingDir::Unknown => true,
-        };
-        is_git(command) && verb.is_some() && is_here
-    };
-    let commands = || script.commands.iter().chain(&script.wrappers);
-    if !commands().any(|command| runs_hooks(&command)) {
-        return None;
-    }
-    let own = commands().filter(runs_hooks).flat_map(|command| &command.assigns);
-    let own = own.map(|(name, value)| (name.clone(), value.text('\0')));
-    let exported = commands().filter(|command| command.program() == Some("export"));
-    let exported = exported.flat_map(|command| &command.argv).filter_map(|word| match word {
-        Word::Known(word) => word.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned())),
-        Word::Partly(_) | Word::Many => None,
-    });
-    own.chain(exported).find_map(|(name, value)| {
-        let skips = match name.as_str() {
-            "HUSKY" | "LEFTHOOK" => matches!(value.as_str(), "0" | "false" | "\0"),
-            known if NO_HOOKS.contains(&known) => !value.is_empty(),
-            known if OTHER_CONFIGURATION.contains(&known) => true,
-            known => known.starts_with("GIT_CONFIG_KEY_") && {
-                let key = value.to_ascii_lowercase();
-                ["core.hookspath", "include.path", "\0"].contains(&key.as_str()) || key.starts_with("includeif.") || key.starts_with("hook.")
-            },
-        };
-        skips.then_some(name)
-    })
-}
-
-fn unhooked(name: &str) -> Reason {
-    Reason::new(
-        "skips_hooks",
-        format!("`{}` makes git skip its hooks, which are checks", quoted(name)),
-        "run the command without this variable, and fix the reported problems",
-    )
 }
 
 /// Describes damage to protected files for the agent and the user.
@@ -267,11 +211,9 @@ const AGENTS: &str = "/.claude/agents/";
 /// Reports whether a call may touch a protected file. A cheap test first: most calls write no known file and
 /// do not name Sprag.
 fn may_touch(call: &ToolCall, input: &Input) -> bool {
-    let writes = input
-        .script()
-        .map_or(!call.paths.is_empty() || call.effect == ToolEffect::Exec, |script| {
-            script.writes.iter().any(|used| !is_device(&used.path))
-        });
+    let writes = input.script().map_or(!call.paths.is_empty() || call.effect == ToolEffect::Exec, |script| {
+        script.writes.iter().any(|used| !is_device(&used.path))
+    });
     call.effect.changes_the_world() && (writes || names_us(call))
 }
 
@@ -314,7 +256,8 @@ fn touches(call: &ToolCall, input: &Input, known: &Answer) -> Option<String> {
 }
 
 /// Parts of the names of tools that only read.
-const READERS: &[&str] = &["find", "get", "glob", "grep", "info", "list", "query", "read", "search", "stat", "view"];
+const READERS: &[&str] =
+    &["find", "get", "glob", "grep", "info", "list", "query", "read", "search", "stat", "view"];
 
 /// Returns a protected path in the input of a tool that is not in a table, unless its name says that it reads.
 /// Only a text that is a path as a whole counts, so that a tool may mention a path.
@@ -422,7 +365,8 @@ fn reaches(script: &Script, input: &Input, known: &Answer) -> Option<String> {
         }
         Word::Partly(parts) => {
             let known: String = parts.iter().map(|part| part.as_deref().unwrap_or("\0")).collect();
-            let tells = known.split(['/', '\0']).any(|name| TELLING.contains(&name)) || known.contains(".git/\0");
+            let tells =
+                known.split(['/', '\0']).any(|name| TELLING.contains(&name)) || known.contains(".git/\0");
             tells.then(|| known.replace('\0', "…"))
         }
         // `rm "$(command -v sprag)"`: the model gives a program by its name alone.

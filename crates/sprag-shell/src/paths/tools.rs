@@ -7,7 +7,8 @@ use crate::expand::unknown;
 impl Evaluator {
     /// Records the files that `chmod` and its like change. A mode may look like an option: `chmod -x a`.
     pub(super) fn modes(&mut self, name: &str, words: &[String]) {
-        if name == "chmod" && words.iter().skip(1).any(|word| is_mode(word)) {
+        let has_no_mode = |word: &String| is_mode(word) || word.starts_with("--ref");
+        if name == "chmod" && words.iter().skip(1).any(has_no_mode) {
             for path in words.iter().skip(1).filter(|word| !word.starts_with('-')) {
                 self.writes(path, name);
             }

@@ -130,7 +130,8 @@ fn is_guarded_key(key: &str) -> bool {
         || lower.starts_with("hook.")
         || lower == "core.excludesfile"
         || lower == "core.attributesfile"
-        || lower == "extensions.worktreeconfig"
+        || lower == "core.repositoryformatversion"
+        || lower.starts_with("extensions.")
         || (lower.starts_with("include") && lower.ends_with(".path"))
 }
 
