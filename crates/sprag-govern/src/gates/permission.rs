@@ -12,7 +12,7 @@ use sprag_policy::call::ToolCall;
 use sprag_policy::{Decision, RuleConcern, RuleDecision, RuleFilter, RuleSet, RuleVerdict, Subject};
 
 use crate::approval::{ApprovalAnswer, RefusedCall, RefusedCalls, digest_of};
-use crate::event::{Event, EventKind, Input};
+use crate::event::{Event, EventKind, Input, Presence};
 use crate::facts::{SharedFacts, SharedNeeds};
 use crate::gates::{Ask, Gate, GateCx, OnFault};
 use crate::judge::{JudgeAnswer, JudgeAnswerRecord, JudgeFailureRecord, JudgeRecord, JudgeResult, Opinion};
@@ -183,7 +183,12 @@ impl PermissionGate {
             return Vote::Pass;
         }
         let code = (!judged.is_final).then(|| self.refuse(call, &judged, cx.input));
-        let reason = refusal(&judged, code.as_deref());
+        let reader = match (cx.input.presence, is_held) {
+            (Presence::Headless, _) => Reader::AgentAlone,
+            (Presence::Attended, true) => Reader::Agent,
+            (Presence::Attended, false) => Reader::User,
+        };
+        let reason = refusal(&judged, code.as_deref(), reader);
         if is_held { Vote::Hold(reason) } else { Vote::Ask(reason) }
     }
 
@@ -200,7 +205,7 @@ impl PermissionGate {
                     return Vote::Pass;
                 }
                 let code = (!judged.is_final).then(|| self.refuse(call, &judged, cx.input));
-                return Vote::Hold(refusal(&judged, code.as_deref()));
+                return Vote::Hold(refusal(&judged, code.as_deref(), Reader::Agent));
             }
             RuleDecision::Deny | RuleDecision::Ask => return Vote::Pass,
             RuleDecision::Allow | RuleDecision::None if judged.uncertain || is_in_doubt(cx.input) => {
@@ -294,30 +299,45 @@ fn opinion(cx: &mut GateCx<'_, PermissionGate>, call: Digest) -> Vote {
     }
 }
 
-fn refusal(judged: &RuleVerdict, code: Option<&str>) -> Reason {
+/// The code of a refusal or a question because the effect of the call is unknown.
+const UNKNOWN_EFFECT: &str = "unknown_effect";
+
+/// The reader of a reason.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reader {
+    /// The user, who answers a question of the client.
+    User,
+    /// The agent. The user could have been asked, but the rule forbids the call.
+    Agent,
+    /// The agent, in a mode where the client cannot ask the user.
+    AgentAlone,
+}
+
+fn refusal(judged: &RuleVerdict, code: Option<&str>, reader: Reader) -> Reason {
     let rule = judged.rule.as_deref().unwrap_or("policy");
-    let word = match judged.decision {
-        Some(Decision::Review) => "requires a review first",
-        Some(Decision::Ask) => "asks the user first. Allow it once?",
-        Some(Decision::Deny | Decision::Allow) | None => "forbids it",
-    };
     let reason = judged.reason.as_deref().unwrap_or_default();
-    let why = if judged.matched { format!("{reason}; rule `{rule}` {word}") } else { reason.to_owned() };
-    let next = judged.next.clone().filter(|_| judged.matched);
-    let next = next.filter(|next| !next.is_empty()).unwrap_or_else(|| {
-        if judged.matched {
-            "use another way, or ask the user".to_owned()
-        } else {
-            "spell the command out so that Sprag can read it, or use another way".to_owned()
+    let needs_consent = "the call needs the consent of the user, who cannot be asked in this mode";
+    let why = match (judged.matched && !judged.is_doubt, judged.decision, reader) {
+        (true, Some(Decision::Review), _) => format!("{reason}; rule `{rule}` requires a review first"),
+        (true, Some(Decision::Ask), Reader::AgentAlone) => {
+            format!("{reason}; rule `{rule}`: {needs_consent}")
         }
-    });
-    let next = match code {
+        (true, Some(Decision::Ask), _) => {
+            format!("{reason}; rule `{rule}` asks the user first. Allow it once?")
+        }
+        (true, _, _) => format!("{reason}; rule `{rule}` forbids it"),
+        (false, _, Reader::AgentAlone) => format!("{reason}; {needs_consent}"),
+        (false, _, _) => reason.to_owned(),
+    };
+    let next = judged.next.clone().filter(|next| !next.is_empty());
+    let next = next.unwrap_or_else(|| "use another way, or ask the user".to_owned());
+    let next = match code.filter(|_| reader != Reader::User) {
         Some(code) => {
             format!("{next}; only the user can allow this call once, in a terminal: `sprag approve {code}`")
         }
         None => next,
     };
-    Reason::new(rule, why, next)
+    Reason::new(if judged.is_doubt { UNKNOWN_EFFECT } else { rule }, why, next)
 }
 
 fn allowed(judged: &RuleVerdict) -> Reason {

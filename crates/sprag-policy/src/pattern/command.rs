@@ -1,7 +1,7 @@
 //! Matches a command with the words of a pattern. One algorithm serves two questions. A rule that forbids
 //! must find the command in any spelling. A rule that allows must find this command and nothing else.
 
-use sprag_shell::{Carrier, Command, Word, WorkingDir};
+use sprag_shell::{Carrier, Command, Host, Word, WorkingDir};
 
 use crate::pattern::location::KnownPaths;
 use crate::pattern::word_glob::{GlobFit, Letter, WordGlob, letters};
@@ -205,6 +205,7 @@ impl<'a> CommandLine<'a> {
                 (ground.is_scratch(&place) && !self.command.assigns.iter().any(elsewhere)).into()
             }
             OperandTrait::Away => ground.is_away(&self.command.cwd),
+            OperandTrait::Remote => (self.command.host != Host::Local).into(),
             OperandTrait::Computed => self.computed(ground),
             OperandTrait::Fed => (self.fed && matches!(self.program, ProgramPattern::Named { .. })).into(),
             OperandTrait::Again => match &self.program {

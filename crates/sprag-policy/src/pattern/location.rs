@@ -250,6 +250,16 @@ impl KnownPaths {
         (!is_free).into()
     }
 
+    /// Returns a path as messages show it: relative to the worktree or, with `~`, to the home.
+    pub(crate) fn short(&self, path: &str) -> String {
+        let below = |base: &str| {
+            let inner = path.strip_prefix(base)?.strip_prefix('/')?;
+            (!base.is_empty() && !inner.is_empty()).then(|| inner.to_owned())
+        };
+        let at_home = || below(&self.home).map(|inner| format!("~/{inner}"));
+        below(&self.repo).or_else(at_home).unwrap_or_else(|| path.to_owned())
+    }
+
     /// Reports whether the home lies in the worktree.
     pub(crate) fn holds_home(&self) -> bool {
         contains(&self.repo, &self.home)

@@ -11,6 +11,7 @@
 //! Bash:rm -r ** <root> *      a word of a class, see [`OperandClass`]
 //! git reset <scratch>         in `unless`: the command runs below a temporary directory
 //! Bash:serve <away> *         the command runs outside the worktree and the temporary directories
+//! Bash:rm <remote> *          the command runs on another machine or in a container
 //! Bash:$HOME=* claude *       a variable that is set for the command
 //! Bash:<fed> *                a command that gets its code from elsewhere at run time
 //! Bash:<again> *              a function that calls itself
@@ -118,6 +119,8 @@ pub enum OperandTrait {
     Scratch,
     /// The command runs outside the worktree and the temporary directories.
     Away,
+    /// The command runs on another machine or in a container.
+    Remote,
     /// The program is known only at run time, and the other words do not show that the command is harmless.
     Computed,
 }
@@ -291,13 +294,14 @@ impl CommandPattern {
                 ("outside", _) => self.slots.push(PatternSlot::Class { class: OperandClass::Outside, sense }),
                 ("partial", _) => self.slots.push(PatternSlot::Class { class: OperandClass::Partial, sense }),
                 ("away", PatternSense::Is) => self.traits.push(OperandTrait::Away),
+                ("remote", PatternSense::Is) => self.traits.push(OperandTrait::Remote),
                 ("computed", PatternSense::Is) => self.traits.push(OperandTrait::Computed),
                 ("scratch", PatternSense::Is) => self.traits.push(OperandTrait::Scratch),
                 ("fed", PatternSense::Is) => self.traits.push(OperandTrait::Fed),
                 ("again", PatternSense::Is) => self.traits.push(OperandTrait::Again),
                 _ => {
                     return Err(
-                        "unknown class; use <root>, <system>, <outside>, <partial>, <unknown>, <scratch>, <away>, <computed>, <fed> or <again>",
+                        "unknown class; use <root>, <system>, <outside>, <partial>, <unknown>, <scratch>, <away>, <remote>, <computed>, <fed> or <again>",
                     );
                 }
             }

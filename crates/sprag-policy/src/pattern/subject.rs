@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use sprag_shell::{Command, Doubt, DoubtKind, PathUse, Script, Word, WorkingDir};
+use sprag_shell::{Carrier, Command, Doubt, DoubtKind, PathUse, Script, Word, WorkingDir};
 
 use crate::call::{ToolCall, ToolEffect};
 use crate::pattern::command::{CommandLine, MatchPurpose};
@@ -75,6 +75,8 @@ pub(crate) struct HiddenPart<'a> {
 pub(crate) enum UnknownWord {
     Program(String),
     Operand(String),
+    /// Words that a program such as `xargs` adds; its name.
+    Added(String),
 }
 
 /// The longest word that a message shows.
@@ -282,12 +284,79 @@ impl<'a> Subject<'a> {
 
     /// Returns the first word that is known only at run time.
     pub(crate) fn unknown_word(&self) -> Option<UnknownWord> {
-        let text = self.input.get("command").and_then(Value::as_str)?;
         self.commands().iter().find_map(|line| {
             let at = line.command.argv.iter().position(|word| !matches!(word, Word::Known(_)))?;
-            let (start, end) = line.command.span;
-            let written = unknown_text(text.get(start..end)?)?;
-            Some(if at == 0 { UnknownWord::Program(written) } else { UnknownWord::Operand(written) })
+            if let Some(written) = self.written(line.command).and_then(unknown_text) {
+                let is_program = at == 0;
+                return Some(if is_program {
+                    UnknownWord::Program(written)
+                } else {
+                    UnknownWord::Operand(written)
+                });
+            }
+            let adds = |via: &Carrier| match via {
+                Carrier::Program(name) if matches!(name.as_str(), "xargs" | "gxargs" | "parallel") => {
+                    Some(UnknownWord::Added(name.clone()))
+                }
+                _ => None,
+            };
+            line.command.via.iter().find_map(adds)
+        })
+    }
+
+    /// Returns the text of a shell call.
+    pub(crate) fn command_text(&self) -> Option<&'a str> {
+        self.input.get("command").and_then(Value::as_str)
+    }
+
+    /// Returns a command as written in the call.
+    pub(crate) fn written(&self, command: &Command) -> Option<&'a str> {
+        let (start, end) = command.span;
+        self.command_text()?.get(start..end)
+    }
+
+    /// Returns the first variable or substitution of the call, as written.
+    pub(crate) fn first_variable(&self) -> Option<String> {
+        self.command_text().and_then(unknown_text)
+    }
+
+    /// Reports whether the shell may split a word of the call into several, because it has no quotes.
+    pub(crate) fn splits(&self, word: &str) -> bool {
+        let is_many = |line: &CommandLine<'_>| {
+            line.command.argv.contains(&Word::Many)
+                && self.written(line.command).is_some_and(|text| {
+                    text.contains(word) && !text.contains(&format!("\"{word}")) && !word.starts_with("$(")
+                })
+        };
+        word.starts_with('$') && self.commands().iter().any(is_many)
+    }
+
+    pub(crate) fn tool(&self) -> &'a str {
+        self.tool
+    }
+
+    /// Returns the first path that matches a pattern, with the command that uses it.
+    pub(crate) fn touched_by(
+        &self,
+        pattern: &PathPattern,
+        exempt: Exemptions<'_>,
+    ) -> Option<(Option<&CommandLine<'a>>, String)> {
+        let touched = match pattern.access {
+            PatternAccess::Read => &self.reads,
+            PatternAccess::Write => &self.writes,
+        };
+        touched.iter().find_map(|touch| {
+            let line = touch.command.and_then(|at| self.lines.get(at));
+            let expands = |secret: &Vec<Letter>| self.place_fit(pattern, secret) == GlobFit::Yes;
+            let fits =
+                self.place_fit(pattern, &touch.path) != GlobFit::No || touch.secrets.iter().any(expands);
+            let excepted = exempt.except.iter().any(|except| self.is_excepted(except, &touch.path))
+                || line.is_some_and(|line| self.excused(line, exempt.unless));
+            let written = |letter: &Letter| match letter {
+                Letter::Char(c) => *c,
+                Letter::Hole => '*',
+            };
+            (fits && !excepted).then(|| (line, touch.path.iter().map(written).collect()))
         })
     }
 

@@ -26,6 +26,9 @@ pub(crate) struct Place {
     /// Advice for a refused write.
     #[serde(default)]
     next: String,
+    /// Advice for a refused read.
+    #[serde(default = "ask_for_value")]
+    read_next: String,
     #[serde(default)]
     readers: Vec<String>,
     #[serde(default)]
@@ -40,6 +43,10 @@ pub(crate) struct Place {
     /// Whether a more specific place is named instead of this one.
     #[serde(default)]
     general: bool,
+}
+
+fn ask_for_value() -> String {
+    "ask the user for the value that you need".to_owned()
 }
 
 /// The answer for one kind of use of a place.
@@ -85,7 +92,7 @@ impl Place {
         if let Some(decision) = self.read.decision() {
             rules.push(Rule {
                 reason: format!("reads {about}"),
-                next: "ask the user for the value that you need".to_owned(),
+                next: self.read_next.clone(),
                 ..self.rule(format!("{id}-read"), "Read:", decision, &self.readers)
             });
         }

@@ -1,10 +1,11 @@
 //! All rules together: the rules that match a call, and the one verdict that follows.
 
+mod decider;
 pub(crate) mod shards;
 
 use std::collections::BTreeMap;
 
-use sprag_shell::{Carrier, Command, Host, Script, Word};
+use sprag_shell::{Carrier, Command, Doubt, Host, Script, Word};
 
 use crate::pattern::command::{CommandLine, MatchPurpose, ProgramPattern};
 use crate::pattern::location::KnownPaths;
@@ -28,6 +29,8 @@ pub struct RuleVerdict {
     pub is_final: bool,
     /// Whether the deciding rule matched a known command.
     pub matched: bool,
+    /// Whether the effect of the call is unknown, and the verdict follows from that.
+    pub is_doubt: bool,
     /// Whether an unknown part concerns the rules, even if no rule fires.
     pub uncertain: bool,
 }
@@ -110,6 +113,14 @@ impl PatternIndex {
 const HARMLESS: &[&str] = &["LANG", "TZ", "NO_COLOR", "CI", "TERM", "IFS", "COLUMNS", "FORCE_COLOR"];
 /// Variables that name a pager; `cat` shows everything and runs nothing else.
 const PAGERS: &[&str] = &["PAGER", "GIT_PAGER", "MANPAGER", "GH_PAGER", "AWS_PAGER", "SYSTEMD_PAGER"];
+
+/// Programs that send their operands to a server.
+const NETWORKED: &[&str] =
+    &["npm", "pnpm", "yarn", "bun", "pip", "pip3", "curl", "wget", "http", "https", "xh"];
+
+/// Package managers that run a program of a package.
+const RUNNERS: &[&str] =
+    &["npx", "npm", "pnpm", "yarn", "bun", "bunx", "uv", "poetry", "pdm", "hatch", "pipx"];
 
 impl RuleSet {
     pub fn new<'r>(
@@ -199,6 +210,7 @@ impl RuleSet {
             next: None,
             is_final: false,
             matched: allowed.is_some(),
+            is_doubt: false,
             uncertain,
         }
     }
@@ -261,7 +273,7 @@ impl RuleSet {
         };
         let mut first = None;
         for line in subject.commands() {
-            if !harmless_surroundings(line) {
+            if !harmless_surroundings(line) || sends_unknown_words(line.command) {
                 return None;
             }
             let rule = self.covering(line, subject, MatchedPart::Command)?;
@@ -316,19 +328,17 @@ impl RuleHit<'_> {
     }
 
     fn judged(self, subject: &Subject<'_>) -> RuleVerdict {
+        let is_doubt = !self.matched || self.rule.is_about_doubt();
         let (reason, next) = match (self.matched, subject.doubt.doubt) {
             // The rule about unknown programs has the words of a doubt, which name the program.
             (true, _) if self.rule.is_about_doubt() => match subject.unknown_word() {
-                Some(_) => self.doubted(subject),
-                None => (self.rule.reason.clone(), self.rule.next.clone()),
+                Some(_) => doubted(subject),
+                None => (decider::sentence(self.rule, subject), self.rule.next.clone()),
             },
             (true, _) => (self.found_reason(subject), self.rule.next.clone()),
             // Any rule may match, and this one is only the first of them.
-            (false, Some(doubt)) => (
-                format!("cannot tell which commands run ({})", doubt.about),
-                "write the command out, so that it can be read".to_owned(),
-            ),
-            (false, None) => self.doubted(subject),
+            (false, Some(doubt)) => hidden(doubt, subject),
+            (false, None) => doubted(subject),
         };
         RuleVerdict {
             verdict: match self.decision {
@@ -342,38 +352,75 @@ impl RuleHit<'_> {
             next: Some(next).filter(|next| !next.is_empty()),
             is_final: self.rule.is_final && self.matched,
             matched: self.matched,
+            is_doubt,
             uncertain: false,
         }
     }
 
     /// Returns the reason of the rule; a rule about unknown words also names the word.
     fn found_reason(&self, subject: &Subject<'_>) -> String {
-        let reason = self.rule.reason.clone();
-        let about_unknown = reason.contains("unknown");
+        let reason = decider::sentence(self.rule, subject);
+        let about_unknown = self.rule.reason.contains("unknown");
         match subject.unknown_word().filter(|_| about_unknown) {
             Some(UnknownWord::Program(word) | UnknownWord::Operand(word)) => {
                 format!("{reason}: `{word}` is known only at run time")
             }
+            Some(UnknownWord::Added(program)) => {
+                format!("{reason}: the words that `{program}` adds are unknown")
+            }
             None => reason,
         }
     }
+}
 
-    /// Returns reason and advice for a command of which some word is unknown.
-    fn doubted(&self, subject: &Subject<'_>) -> (String, String) {
-        match subject.unknown_word() {
-            Some(UnknownWord::Program(word)) => (
-                format!("`{word}` is not known here, so it can be any program"),
-                format!("write the name of the program instead of `{word}`"),
+/// Returns reason and advice for a call whose commands are hidden.
+fn hidden(doubt: &Doubt, subject: &Subject<'_>) -> (String, String) {
+    let about = doubt.about.as_str();
+    let text = subject.command_text().unwrap_or_default();
+    if text.contains("ssh-agent") {
+        let next = "run `ssh-agent -s` alone, then export the variables that it printed";
+        return (format!("the output of `ssh-agent` runs as code ({about})"), next.to_owned());
+    }
+    let advice = |advice: &str| (format!("cannot tell which commands run ({about})"), advice.to_owned());
+    if about.starts_with("code for") && !about.contains("known only at run time") {
+        return (about.to_owned(), "use a shell command that names each file".to_owned());
+    }
+    if about.starts_with("script file") {
+        let word = subject.first_variable();
+        return match word {
+            Some(word) => (
+                format!("`{word}` names a script that is known only at run time"),
+                format!("write the path of the script instead of `{word}`"),
             ),
-            Some(UnknownWord::Operand(word)) => (
-                format!("`{word}` is known only at run time, so the effect of this command is unknown"),
-                format!("write the value instead of `{word}`"),
-            ),
-            None => (
-                "a word of this command is known only at run time, so its effect is unknown".to_owned(),
-                "write the value instead of a variable or a pattern".to_owned(),
-            ),
-        }
+            None => advice("write the path of the script"),
+        };
+    }
+    advice("write the command out, so that Sprag can read it")
+}
+
+/// Returns reason and advice for a command of which some word is unknown.
+fn doubted(subject: &Subject<'_>) -> (String, String) {
+    match subject.unknown_word() {
+        Some(UnknownWord::Program(word)) => (
+            format!("`{word}` is known only at run time, so it can be any program"),
+            format!("write the name of the program instead of `{word}`"),
+        ),
+        Some(UnknownWord::Operand(word)) if subject.splits(&word) => (
+            format!("`{word}` is known only at run time and can be several words or options"),
+            format!("quote it: `\"{word}\"`, or write the value"),
+        ),
+        Some(UnknownWord::Operand(word)) => (
+            format!("`{word}` is known only at run time, so the effect of this command is unknown"),
+            format!("write the value instead of `{word}`"),
+        ),
+        Some(UnknownWord::Added(program)) => (
+            format!("the words that `{program}` adds are unknown, so the effect of this command is unknown"),
+            "name the files, or use `find ... -exec`".to_owned(),
+        ),
+        None => (
+            "a word of this command is known only at run time, so its effect is unknown".to_owned(),
+            "write the value instead of a variable or a pattern".to_owned(),
+        ),
     }
 }
 
@@ -394,7 +441,27 @@ fn harmless_surroundings(line: &CommandLine<'_>) -> bool {
     let foreign = |via: &Carrier| matches!(via, Carrier::Interpreter(_));
     line.command.host == Host::Local
         && !line.command.via.iter().any(foreign)
+        && !asks_a_fetched_program(line.command)
         && harmless_assigns(line.command)
+}
+
+/// Reports whether a command only asks for the version or help of a program that a package manager fetches or
+/// selects.
+fn asks_a_fetched_program(command: &Command) -> bool {
+    let is_runner = |via: &Carrier| matches!(via, Carrier::Program(name) if RUNNERS.contains(&name.as_str()));
+    let asks = |word: &Word| matches!(word, Word::Known(text) if text == "--help" || text == "--version");
+    command.argv.len() == 2 && command.argv.iter().any(asks) && command.via.iter().any(is_runner)
+}
+
+/// Reports whether a command gives an unknown word, such as a variable with a secret, to a program that
+/// reaches the network.
+fn sends_unknown_words(command: &Command) -> bool {
+    let is_networked = command.program().is_some_and(|program| NETWORKED.contains(&program));
+    command.argv.iter().skip(1).any(|word| match word {
+        Word::Known(_) => false,
+        Word::Many => is_networked,
+        Word::Partly(parts) => is_networked || parts.iter().flatten().any(|part| part.contains("://")),
+    })
 }
 
 fn harmless_assigns(command: &Command) -> bool {

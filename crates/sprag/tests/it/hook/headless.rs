@@ -30,7 +30,7 @@ fn a_question_of_a_stage_is_a_refusal_that_says_what_to_do() {
     let reply = sandbox.bash("stage", asking);
     let (said, why) = decision(&reply);
     assert_eq!(said, "deny", "{reply}");
-    assert!(why.contains("asks the user first") && why.contains("`sprag approve "), "{why}");
+    assert!(why.contains("cannot be asked in this mode") && why.contains("`sprag approve "), "{why}");
     // Refused calls stay refused, and calls without an objection need no question.
     assert_eq!(decision(&sandbox.bash("stage", "git push --force")).0, "deny");
     assert_eq!(sandbox.bash("stage", "ls"), serde_json::json!({}));
