@@ -21,16 +21,24 @@ fn verdicts(commands: &[&str], wanted: &str) {
 
 #[test]
 fn a_doubt_names_the_word_that_is_not_known() {
-    let commands =
-        ["$PYTHON ~/x.py", "git checkout \"$BRANCH\"", "git checkout $(git rev-parse x)", "rm -rf \"$DIR\""];
-    let words = ["`$PYTHON`", "`$BRANCH`", "`$(git rev-parse x)`", "`$DIR`"];
+    let commands = ["$PYTHON ~/x.py", "rm -f $FILE", "bash $SCRIPT", "rm -rf \"$DIR\""];
+    let words = ["`$PYTHON`", "`$FILE`", "`$SCRIPT`", "`$DIR`"];
     for ((command, word), told) in commands.iter().zip(words).zip(answers(&commands)) {
         assert!(told["reason"].as_str().unwrap().contains(word), "{command}: {told}");
     }
     let program = &answers(&commands)[0];
-    assert_eq!(program["reason"], "`$PYTHON` is not known here, so it can be any program");
+    assert_eq!(program["reason"], "`$PYTHON` is known only at run time, so it can be any program");
     assert_eq!(program["next"], "write the name of the program instead of `$PYTHON`");
-    verdicts(&["$PYTHON -m pytest", "\"$CARGO\" test --lib", "${CC:-gcc} -c a.c", "$PM run lint"], "none");
+    verdicts(
+        &[
+            "$PYTHON -m pytest",
+            "\"$CARGO\" test --lib",
+            "${CC:-gcc} -c a.c",
+            "$PM run lint",
+            "git checkout \"$BRANCH\"",
+        ],
+        "none",
+    );
 }
 
 #[test]

@@ -111,8 +111,8 @@ fn a_person_sees_why() {
       log by tee
     verdict
       deny by rule `core.git-push-force` (from `core`)
-      a forced push overwrites what others have pushed
-      next: git push --force-with-lease, which a person will be asked about
+      `git push --force origin main` overwrites what others have pushed
+      next: push to a new branch: `git push origin HEAD:NEW-BRANCH`
       a person may turn the rule off: sprag config set policy.off '["core.git-push-force"]'; for one call: sprag approve CODE
     "#);
 }
