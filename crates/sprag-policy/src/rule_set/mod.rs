@@ -321,10 +321,10 @@ struct RuleHit<'r> {
 }
 
 impl RuleHit<'_> {
-    /// Returns the rank among the rules that fire: the strictest decides, and of equal ones the most certain and
-    /// most specific is named.
-    fn rank(&self) -> (Decision, bool, bool) {
-        (self.decision, self.matched, !self.rule.general)
+    /// Returns the rank among the rules that fire: the strictest decides. Of equal ones the most certain counts,
+    /// then one that allows no approval, then the most specific one.
+    fn rank(&self) -> (Decision, bool, bool, bool) {
+        (self.decision, self.matched, self.rule.is_final, !self.rule.general)
     }
 
     fn judged(self, subject: &Subject<'_>) -> RuleVerdict {
