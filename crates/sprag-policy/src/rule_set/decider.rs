@@ -3,7 +3,6 @@
 use sprag_base::redact;
 use sprag_shell::{Carrier, Word};
 
-use crate::packs::PACKS;
 use crate::pattern::command::CommandLine;
 use crate::pattern::subject::{MatchLevel, Subject};
 use crate::pattern::{CommandPattern, OperandTrait, Pattern};
@@ -17,14 +16,16 @@ pub(super) fn sentence(rule: &LoadedRule, subject: &Subject<'_>) -> String {
     let reason = &rule.reason;
     match decider(rule, subject) {
         // Reasons of built-in rules start with a verb. Users write other sentences as well.
-        Some(decider) if is_built_in(rule) => format!("`{decider}` {reason}"),
+        Some(decider) if starts_with_verb(reason) => format!("`{decider}` {reason}"),
         Some(decider) => format!("`{decider}`: {reason}"),
         None => reason.clone(),
     }
 }
 
-fn is_built_in(rule: &LoadedRule) -> bool {
-    rule.id.split_once('.').is_some_and(|(pack, _)| PACKS.iter().any(|known| known.name == pack))
+/// Reports whether a reason continues a sentence, such as `deletes a home`.
+fn starts_with_verb(reason: &str) -> bool {
+    let word = reason.split(' ').next().unwrap_or_default();
+    word.ends_with('s') && word.chars().all(|letter| letter.is_ascii_lowercase())
 }
 
 /// Returns the command or path that matches a rule, as a message shows it.
