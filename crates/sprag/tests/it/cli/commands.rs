@@ -440,7 +440,7 @@ fn the_demo_runs_a_plan_with_a_crash_and_a_conflict() {
 fn the_demo_shows_the_main_job_and_touches_nothing() {
     let sandbox = Sandbox::new();
     let short = [
-        "sprag  refuses: discards uncommitted work",
+        "sprag  refuses: `git reset --hard HEAD~3` discards uncommitted work",
         "sprag  holds the stop: conflict markers in `greeting.txt:1`",
         "sprag  holds the stop: a review is due",
         "sprag  refuses: the author cannot approve its own work",

@@ -268,6 +268,7 @@ fn patches_are_read() {
             ["git apply in.patch out.patch", "patch -p0 < in.patch", "cd docs && git apply ../in.patch"],
             "scope_violation",
         ),
+        (["git apply --directory=docs in.patch"; 3], "scope_violation"),
         (["git apply ours.patch", "patch -p1 < ours.patch", "git apply < ours.patch"], "protected_path"),
         (["git apply torn.patch", "git apply large.patch", "patch < in.patch"], "scope_unknown"),
         // The patch may differ when the command runs.
@@ -275,7 +276,7 @@ fn patches_are_read() {
             ["cp out.patch src/auth/p; git apply src/auth/p", "make && git apply in.patch", "git apply $X"],
             "scope_unknown",
         ),
-        (["git apply --directory=docs in.patch", "git apply .", "cat in.patch | git apply"], "scope_unknown"),
+        (["git apply . in.patch", "git apply .", "cat in.patch | git apply"], "scope_unknown"),
     ] {
         for command in commands {
             let refused = code(&sandbox.bash("s", command));
