@@ -89,7 +89,7 @@ type GitEntry = (String, String);
 /// Replaces the guarded keys by means of git, which knows all spellings of its files.
 fn git_keys(before: &[u8], now: &[u8]) -> Vec<u8> {
     let replaced = || -> io::Result<Vec<u8>> {
-        let dir = tempfile_dir()?;
+        let dir = scratch_dir()?;
         let (old, new) = (dir.path.join("before"), dir.path.join("now"));
         fs::write(&old, before)?;
         fs::write(&new, now)?;
@@ -174,7 +174,7 @@ impl Drop for ScratchDir {
     }
 }
 
-fn tempfile_dir() -> io::Result<ScratchDir> {
+fn scratch_dir() -> io::Result<ScratchDir> {
     use std::os::unix::fs::DirBuilderExt as _;
     let path = std::env::temp_dir().join(format!("sprag-{:016x}", crate::sys::disk::random()?));
     fs::DirBuilder::new().mode(0o700).create(&path)?;
